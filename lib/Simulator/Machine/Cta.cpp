@@ -123,8 +123,8 @@ void Cta::checkEnd() {
       }
   for (const auto &op : machine.queue().operations()) {
     bool mine = false;
-    for (const SharedRun &run : op->shared)
-      mine |= run.cta == rank;
+    for (const SharedAccess &access : op->shared)
+      mine |= access.cta == rank;
     for (const TensorRegion &region : op->tensor)
       mine |= region.cta == rank;
     if (!mine || op->engine == Engine::BulkStore)

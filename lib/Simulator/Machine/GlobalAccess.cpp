@@ -173,3 +173,31 @@ uint8_t *Machine::accessGlobal(Warp &warp, const Inst &inst, int lane,
     memory.release(accesses, ordinal, address);
   return bytes;
 }
+
+uint8_t *Machine::accessOrdered(Warp &warp, const Inst &inst, uint32_t lanes,
+                                uint64_t address, uint64_t count,
+                                const uint8_t *value) {
+  const bool write = value != nullptr;
+  Buffer *buffer = lastBuffer && lastBuffer->contains(address, count)
+                       ? lastBuffer
+                       : device.find(address, count);
+  if (!buffer || (write && buffer->readOnly) ||
+      (config.programmatic && lanes & ~warp.waitedForGrid) ||
+      (!write && firstUnwritten(*buffer, address, count) < count))
+    return nullptr;
+  uint8_t *bytes = buffer->bytes.data() + (address - buffer->address);
+  if (checksOrder && !buffer->readOnly) {
+    const GlobalActor actor{warp.tag(inst), false, &warp, {}};
+    const GlobalRange range{address, count, write, bytes, value};
+    if (grid.memory.findRace(ordinal, actor, range) ||
+        !accesses.recordOrdered(actor, range))
+      return nullptr;
+  }
+  lastBuffer = buffer;
+  globalReads += !write;
+  if (write) {
+    grid.keep(*buffer);
+    markWritten(warp, inst, 0, address, count, false);
+  }
+  return bytes;
+}

@@ -166,16 +166,16 @@ void Machine::issue(std::unique_ptr<AsyncOp> op) {
     op->complete();
     return;
   }
-  for (const SharedRun &run : op->shared)
-    ctas[run.cta]->shared.own(run, *op);
+  for (const SharedAccess &access : op->shared)
+    ctas[access.cta]->shared.own(*access.footprint, *op);
   for (const TensorRegion &region : op->tensor)
     ctas[region.cta]->tensor.own(region, 1);
   async.add(std::move(op), now);
 }
 
 void Machine::complete(std::unique_ptr<AsyncOp> op) {
-  for (const SharedRun &run : op->shared)
-    ctas[run.cta]->shared.disown(run, *op);
+  for (const SharedAccess &access : op->shared)
+    ctas[access.cta]->shared.disown(*access.footprint, *op);
   for (const TensorRegion &region : op->tensor)
     ctas[region.cta]->tensor.own(region, -1);
   op->complete();

@@ -150,6 +150,11 @@ public:
                         const GlobalActor &actor, uint64_t address,
                         uint64_t count, bool write,
                         const uint8_t *value = nullptr);
+  /// The weak accesses of several lanes at once, `value` of a store: records
+  /// them where all is as it should be. Else nothing changes, and it is null.
+  uint8_t *accessOrdered(Warp &warp, const Inst &inst, uint32_t lanes,
+                         uint64_t address, uint64_t count,
+                         const uint8_t *value);
   /// Adds the bytes of the buffer accessed last that nothing has written to
   /// `part`, whose first is `address`; `inst` is their origin.
   void findUnwritten(const Inst &inst, uint64_t address, uint32_t count,

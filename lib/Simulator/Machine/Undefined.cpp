@@ -128,10 +128,8 @@ void Warp::checkDestinations(const Inst &inst, uint32_t mask) {
     if (flight && (mask & ~ready[row] || !flight->wgmma))
       reportUndefined(inst, row, mask, true);
   };
-  std::for_each(inst.d, inst.d + inst.destinations, check);
-  if (inst.listIsDestination)
-    for (uint32_t n = 0; n < inst.listCount; ++n)
-      check(machine.program.lists[inst.list + n]);
+  const Program &program = machine.program;
+  std::for_each(program.begin(inst.writes), program.end(inst.writes), check);
 }
 
 void Warp::takeLeft() {
@@ -144,10 +142,11 @@ void Warp::takeLeft() {
 
 void Warp::leaveAll(const Inst &inst, int lane, OriginId origin) {
   UndefinedBits all = UndefinedBits::all(origin);
-  for (unsigned i = 0; i < inst.destinations; ++i)
-    left.push_back({inst.d[i], false, lane, all});
-  for (uint32_t n = 0; inst.listIsDestination && n < inst.listCount; ++n)
-    left.push_back({machine.program.lists[inst.list + n], false, lane, all});
+  const Program &program = machine.program;
+  std::for_each(program.begin(inst.writes), program.end(inst.writes),
+                [&](uint32_t row) {
+                  left.push_back({row, false, lane, all});
+                });
   for (unsigned i = 0; i < inst.predicateDestinations; ++i)
     if (inst.pd[i] >= 0)
       left.push_back({uint32_t(inst.pd[i]), true, lane, all});

@@ -132,12 +132,8 @@ const Inst *Warp::owner(uint32_t row, bool write) const {
 /// Whether the predicate holds for a register that the instruction reads.
 template <typename F>
 static bool anySource(const Program &program, const Inst &inst, F &&predicate) {
-  const uint32_t *list = program.lists.data() + inst.list;
-  const uint32_t *more = program.lists.data() + inst.sourceList;
-  return std::any_of(inst.s, inst.s + inst.sources, predicate) ||
-         std::any_of(more, more + inst.sourceListCount, predicate) ||
-         (!inst.listIsDestination &&
-          std::any_of(list, list + inst.listCount, predicate));
+  return std::any_of(program.begin(inst.reads), program.end(inst.reads),
+                     predicate);
 }
 
 /// Whether the instruction depends on a tcgen05.ld that has not landed: the
@@ -170,31 +166,26 @@ void Warp::readLoaded(const Inst &inst) {
     learn(Role::TensorLoadRead, over);
 }
 
-uint32_t Warp::undefinedOperands(const Inst &inst, uint32_t mask) const {
-  uint32_t lanes = undefinedLanes(inst.s, inst.sources, mask);
-  if (inst.listCount && !inst.listIsDestination)
-    lanes |=
-        undefinedLanes(&machine.program.lists[inst.list], inst.listCount, mask);
-  lanes |= undefinedLanes(machine.program.lists.data() + inst.sourceList,
-                          inst.sourceListCount, mask);
+inline uint32_t Warp::undefinedOperands(const Inst &inst, uint32_t mask) const {
+  uint32_t lanes =
+      undefinedLanes(machine.program.begin(inst.reads), inst.reads.count, mask);
   for (unsigned i = 0; i < inst.predicateSources; ++i)
     lanes |= mask & ~predicateReady[inst.p[i]];
   return lanes;
 }
 
+inline void Warp::define(const Inst &inst, uint32_t mask) {
+  const uint32_t *rows = machine.program.begin(inst.writes);
+  for (uint32_t n = 0; n < inst.writes.count; ++n)
+    ready[rows[n]] |= mask;
+  for (uint32_t n = 0; !undefined.empty() && n < inst.writes.count; ++n)
+    if (ready[rows[n]] == ~0u)
+      undefined.forget(rows[n]);
+}
+
 void Warp::markReady(const Inst &inst, uint32_t mask) {
-  if (!inst.keepsReady) {
-    auto define = [&](uint32_t row) {
-      ready[row] |= mask;
-      if (!undefined.empty() && ready[row] == ~0u)
-        undefined.forget(row);
-    };
-    for (unsigned i = 0; i < inst.destinations; ++i)
-      define(inst.d[i]);
-    if (inst.listIsDestination)
-      for (uint32_t i = 0; i < inst.listCount; ++i)
-        define(machine.program.lists[inst.list + i]);
-  }
+  if (!inst.keepsReady)
+    define(inst, mask);
   if (!left.empty())
     takeLeft();
 }
@@ -280,6 +271,36 @@ inline Warp::Step Warp::step(const Inst &inst, uint32_t mask) {
                                                        : Step::Next;
 }
 
+/// Whether plain instructions ask for no more than that their operands are
+/// defined: nothing asynchronous has registers.
+bool Warp::isQuiet() const {
+  return rowsInFlight.empty() && wgmma.flights.empty() && !machine.timing;
+}
+
+/// Executes plain instructions in front of `stop`, up to the first that needs
+/// more attention.
+void Warp::compute(uint32_t stop) {
+  const Inst *code = machine.program.code.data();
+  for (; current.pc < stop && code[current.pc].plain; ++current.pc) {
+    const Inst &inst = code[current.pc];
+    uint32_t mask = current.mask;
+    if (inst.guard >= 0) {
+      if (mask & ~predicateReady[size_t(inst.guard)])
+        return;
+      mask = guarded(inst);
+    }
+    if (!mask)
+      continue;
+    if (undefinedOperands(inst, mask))
+      return;
+    if (inst.touchesFragments)
+      touchFragments(*this, inst);
+    execute(mask);
+    inst.fn(*this, inst, mask);
+    define(inst, mask);
+  }
+}
+
 /// The runnable group at the lowest place; or the `pick`-th, counted round.
 size_t Warp::chooseGroup(bool preferLowest, uint64_t pick) const {
   size_t best = groups.size();
@@ -309,6 +330,19 @@ void Warp::resume(unsigned quantum) {
   uint32_t meeting = nextMeeting();
   uint64_t executed = 0;
   while (executed < quantum) {
+    if (current.pc < meeting && code[current.pc].plain && isQuiet()) {
+      const uint32_t begin = current.pc;
+      compute(
+          uint32_t(std::min<uint64_t>(meeting, begin + (quantum - executed))));
+      executed += current.pc - begin;
+      if (current.pc == meeting) {
+        mergeCurrent();
+        meeting = nextMeeting();
+        continue;
+      }
+      if (executed == quantum)
+        break;
+    }
     ++executed;
     if (current.pc >= end) { // falling off the end returns
       exitLanes(current.mask);

@@ -204,6 +204,8 @@ private:
   bool readsWhatIsLoading(const Inst &inst) const;
   void readLoaded(const Inst &inst);
   uint32_t nextMeeting() const;
+  /// The destinations are defined.
+  void define(const Inst &inst, uint32_t mask);
   void markReady(const Inst &inst, uint32_t mask);
   bool converged(const Inst &inst, uint32_t mask);
   /// Whether the lanes may execute it now; else they wait for the others.
@@ -212,6 +214,8 @@ private:
   /// What an instruction did to the current group.
   enum class Step { Next, Regrouped, Stop };
   Step step(const Inst &inst, uint32_t mask);
+  bool isQuiet() const;
+  void compute(uint32_t stop);
 
   size_t chooseGroup(bool preferLowest, uint64_t pick) const;
   void storeCurrent();

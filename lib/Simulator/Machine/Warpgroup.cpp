@@ -79,15 +79,11 @@ void fp8::sim::touchFragments(Warp &w, const Inst &i) {
   WgmmaState &state = w.wgmma;
   if (state.touched.empty())
     state.touched.resize(program.registers);
-  auto touch = [&](const uint32_t *rows, uint32_t count) {
-    for (uint32_t n = 0; n < count; ++n)
-      if (rows[n] < program.registers)
-        state.touched[rows[n]] = state.fences + 1;
-  };
-  touch(i.d, i.destinations);
-  touch(i.s, i.sources);
-  touch(program.lists.data() + i.list, i.listCount);
-  touch(program.lists.data() + i.sourceList, i.sourceListCount);
+  for (RowRange range : {i.reads, i.writes})
+    std::for_each(program.begin(range), program.end(range), [&](uint32_t row) {
+      if (row < program.registers)
+        state.touched[row] = state.fences + 1;
+    });
 }
 
 void fp8::sim::checkWgmmaExit(Warp &w) {

@@ -29,7 +29,7 @@ struct Warpgroup {
     std::array<uint64_t, 3> operands{}; ///< that all warps must agree on
     uint32_t warps = 0;                 ///< that have executed it
     uint32_t first = 0;                 ///< of them, by number in the CTA
-    std::vector<SharedRun> shared;      ///< that it reads
+    std::vector<SharedAccess> shared;   ///< what it reads
     /// Of a sparse wgmma, by thread of the warpgroup.
     std::vector<uint32_t> metadata;
   };

@@ -9,17 +9,23 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
-#include <sys/mman.h>
 #include <utility>
 
 namespace fp8::sim {
+
+/// Pages of zeros, `bytes` in whole ones. Those that are given back are used
+/// again, and keep the memory that they had touched: the system takes longer to
+/// find a new page than to zero it. At most kMostKept bytes are kept.
+void *takeZeroedPages(std::size_t bytes);
+void giveBackPages(void *pages, std::size_t bytes) noexcept;
+constexpr std::size_t kMostKept = std::size_t(128) << 20;
 
 /// Of numbers. Elements without an initial value are 0, as the memory is.
 template <typename T>
 struct ZeroedAllocator {
   using value_type = T;
-  /// From this size on, the system zeroes each page when it is first used.
-  static constexpr std::size_t kMapped = std::size_t(1) << 20; // bytes
+  /// From this size on, memory is in pages.
+  static constexpr std::size_t kMapped = std::size_t(1) << 16; // bytes
 
   ZeroedAllocator() = default;
   template <typename U>
@@ -27,11 +33,9 @@ struct ZeroedAllocator {
 
   T *allocate(std::size_t count) {
     std::size_t bytes = count * sizeof(T);
-    void *memory = bytes < kMapped
-                       ? std::calloc(count, sizeof(T))
-                       : mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!memory || memory == MAP_FAILED)
+    void *memory = bytes < kMapped ? std::calloc(count, sizeof(T))
+                                   : takeZeroedPages(bytes);
+    if (!memory)
       throw std::bad_alloc();
     return static_cast<T *>(memory);
   }
@@ -39,7 +43,7 @@ struct ZeroedAllocator {
     if (count * sizeof(T) < kMapped)
       std::free(memory);
     else
-      munmap(memory, count * sizeof(T));
+      giveBackPages(memory, count * sizeof(T));
   }
 
   template <typename U>

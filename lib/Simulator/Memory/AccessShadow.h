@@ -57,6 +57,20 @@ public:
     }
   }
 
+  /// Marks granules from `begin` on, up to the first that is no whole one with
+  /// `written` as its last write; whether there was none.
+  bool markReadOf(AccessTag written, uint32_t begin, uint32_t count,
+                  AccessTag tag) {
+    for (uint32_t at = begin / kGranule; at < (begin + count) / kGranule;
+         ++at) {
+      Granule &granule = granules[at];
+      if (granule.page || granule.write != written)
+        return false;
+      markRead(granule, tag);
+    }
+    return (begin | count) % kGranule == 0;
+  }
+
   void markRead(Accesses &part, AccessTag tag) {
     if (!part.read.none() && part.read.agent() != tag.agent())
       keepRead(part);

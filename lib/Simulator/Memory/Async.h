@@ -7,6 +7,7 @@
 #define FP8_LIB_SIMULATOR_MEMORY_ASYNC_H
 
 #include "Memory/Clocks.h"
+#include "Memory/Footprint.h"
 
 #include <cstdint>
 #include <deque>
@@ -36,17 +37,6 @@ public:
 
 private:
   uint64_t state;
-};
-
-struct SharedRun {
-  uint32_t cta; ///< rank in the cluster
-  uint32_t begin;
-  uint32_t size;
-  bool write;
-  uint32_t used = 16; ///< of each 16 bytes, the first ones that are accessed
-  /// Of a write: it combines with the bytes there, atomically. Those of one
-  /// phase of an mbarrier may do so in any order.
-  bool combines = false;
 };
 
 /// Columns [column, column + count) of the 16-lane units in `units` (one bit a
@@ -87,7 +77,7 @@ struct AsyncOp {
   uint64_t serial = 0; ///< by order of issue
   /// Operations of one pipe complete in the order of issue; -1: on its own.
   int64_t pipe = -1;
-  std::vector<SharedRun> shared;
+  std::vector<SharedAccess> shared;
   std::vector<TensorRegion> tensor;
   AccessTag tag; ///< of tcgen05.ld and st: what the access is recorded as
   /// Completes while no other cluster runs: it combines with global memory.

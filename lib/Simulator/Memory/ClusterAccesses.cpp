@@ -84,16 +84,29 @@ void ClusterAccesses::append(const GlobalRange &range, uint32_t number) {
       {range.address, uint32_t(range.count), number, range.write});
 }
 
+void ClusterAccesses::note(const GlobalRange &range, uint32_t number) {
+  if (range.write)
+    history.write(range.address, range.count, number);
+  else
+    history.read(range.address, range.count, number);
+  append(range, number);
+}
+
 std::optional<GlobalRace> ClusterAccesses::record(const GlobalActor &actor,
                                                   const GlobalRange &range) {
   uint32_t mine = numberOf(actor);
   std::optional<GlobalRace> race = findRace(actor, range, mine);
-  if (range.write)
-    history.write(range.address, range.count, mine);
-  else
-    history.read(range.address, range.count, mine);
-  append(range, mine);
+  note(range, mine);
   return race;
+}
+
+bool ClusterAccesses::recordOrdered(const GlobalActor &actor,
+                                    const GlobalRange &range) {
+  uint32_t mine = numberOf(actor);
+  if (findRace(actor, range, mine))
+    return false;
+  note(range, mine);
+  return true;
 }
 
 bool ClusterAccesses::hasWritten(uint64_t address, uint64_t count) const {

@@ -72,6 +72,9 @@ public:
   std::optional<GlobalRace> record(const GlobalActor &actor,
                                    const GlobalRange &range);
 
+  /// Records it if it races with none; else it is false.
+  bool recordOrdered(const GlobalActor &actor, const GlobalRange &range);
+
   /// All accesses so far have smaller numbers.
   uint32_t recorded() const { return uint32_t(accesses.size()); }
   /// Whether the cluster has written one of the bytes.
@@ -98,6 +101,7 @@ private:
 
   uint32_t numberOf(const GlobalActor &actor);
   void append(const GlobalRange &range, uint32_t number);
+  void note(const GlobalRange &range, uint32_t number);
   bool ordered(const GlobalActor &actor, uint32_t number) const;
   std::optional<GlobalRace> findRace(const GlobalActor &actor,
                                      const GlobalRange &range,

@@ -12,22 +12,23 @@
 
 using namespace fp8::sim;
 
-namespace {
-constexpr uint16_t kBarrierFlag = 0x8000;
-constexpr uint32_t kOwnerBlock = 1024;
-
-bool overlaps(const SharedRun &run, uint32_t cta, uint32_t offset,
-              uint32_t count) {
-  return run.cta == cta && run.begin < offset + count &&
-         offset < run.begin + run.size;
+/// The first run of the operation in the CTA that has one of these bytes, and
+/// that such an access may not share with it; or null.
+static const SharedRun *findRun(const AsyncOp &op, uint32_t cta,
+                                uint32_t offset, uint32_t count, bool write) {
+  for (const SharedAccess &access : op.shared)
+    if (access.cta == cta && (write || access.footprint->writes()))
+      for (const SharedRun &run : access.footprint->runs())
+        if (run.begin < offset + count && offset < run.begin + run.size)
+          return &run;
+  return nullptr;
 }
-} // namespace
 
 SharedMemory::SharedMemory(ClusterContext &context, uint32_t rank,
                            uint32_t size)
     : context(context), rank(rank), bytes(size), shadow(size),
-      busy(size / 16 + 1), readers(size / kOwnerBlock + 1), writers(readers),
-      readMarks(context.warpsInCluster) {}
+      blocks(size / GranuleSet::kBlock + 1), readMarks(context.warpsInCluster) {
+}
 
 bool SharedMemory::inBounds(WarpOrder &warp, const Inst &inst, int lane,
                             uint64_t offset, uint64_t count) {
@@ -45,12 +46,29 @@ bool SharedMemory::inBounds(WarpOrder &warp, const Inst &inst, int lane,
   return false;
 }
 
-bool SharedMemory::anyBusy(uint32_t offset, uint32_t count) const {
-  for (uint32_t g = offset / 16, last = (offset + count - 1) / 16; g <= last;
-       ++g)
-    if (busy[g])
-      return true;
-  return false;
+bool SharedMemory::Block::isBusy(uint64_t granules, bool write) const {
+  auto any = [&](const std::vector<Owner> &owners) {
+    return std::any_of(owners.begin(), owners.end(), [&](const Owner &owner) {
+      return owner.granules & granules;
+    });
+  };
+  return barriers & granules || any(writers) || (write && any(readers));
+}
+
+bool SharedMemory::anyBusy(uint32_t offset, uint32_t count, bool write) const {
+  return !GranuleSet::each(offset, count, [&](const GranuleSet &set) {
+    return !blocks[set.block].isBusy(set.granules, write);
+  });
+}
+
+bool SharedMemory::isClear(const Footprint &footprint) const {
+  return undefined.empty() && footprint.begin() >= kSharedReserved &&
+         footprint.end() <= bytes.size() &&
+         std::none_of(footprint.sets().begin(), footprint.sets().end(),
+                      [&](const GranuleSet &set) {
+                        return blocks[set.block].isBusy(set.granules,
+                                                        footprint.writes());
+                      });
 }
 
 bool SharedMemory::ordered(const WarpOrder &warp, AccessTag tag) const {
@@ -72,23 +90,19 @@ AccessTag SharedMemory::unorderedRead(const WarpOrder &warp,
 const AsyncOp *SharedMemory::conflicting(uint32_t offset, uint32_t count,
                                          bool write, int64_t pipe) const {
   const AsyncOp *first = nullptr;
-  auto look = [&](const std::vector<const AsyncOp *> &ops) {
-    for (const AsyncOp *op : ops) {
-      if ((pipe >= 0 && op->pipe == pipe) ||
-          (first && first->serial <= op->serial))
-        continue;
-      for (const SharedRun &run : op->shared)
-        if (overlaps(run, rank, offset, count) && (run.write || write))
+  GranuleSet::each(offset, count, [&](const GranuleSet &set) {
+    auto look = [&](const std::vector<Owner> &owners) {
+      for (const auto &[op, granules] : owners)
+        if (granules & set.granules && !(pipe >= 0 && op->pipe == pipe) &&
+            !(first && first->serial <= op->serial) &&
+            findRun(*op, rank, offset, count, write))
           first = op;
-    }
-  };
-  for (uint32_t block = offset / kOwnerBlock,
-                last = (offset + count - 1) / kOwnerBlock;
-       block <= last; ++block) {
-    look(writers[block]);
+    };
+    look(blocks[set.block].writers);
     if (write)
-      look(readers[block]);
-  }
+      look(blocks[set.block].readers);
+    return true;
+  });
   return first;
 }
 
@@ -98,7 +112,8 @@ bool SharedMemory::checkBusy(WarpOrder &warp, const Inst &inst, int lane,
                              uint32_t offset, uint32_t count, bool write,
                              int64_t pipe) {
   for (uint32_t at = offset & ~7u; at < offset + count; at += 8) {
-    if (!(busy[at / 16] & kBarrierFlag))
+    if (!(blocks[at / GranuleSet::kBlock].barriers &
+          GranuleSet::of(at, at).granules))
       continue;
     auto barrier = barriers.find(at);
     if (barrier == barriers.end())
@@ -119,10 +134,7 @@ bool SharedMemory::checkBusy(WarpOrder &warp, const Inst &inst, int lane,
   const AsyncOp *op = conflicting(offset, count, write, pipe);
   if (!op)
     return true;
-  const SharedRun &run =
-      *std::find_if(op->shared.begin(), op->shared.end(), [&](const auto &r) {
-        return overlaps(r, rank, offset, count) && (r.write || write);
-      });
+  const SharedRun &run = *findRun(*op, rank, offset, count, write);
   std::string range =
       std::to_string(run.size) + " bytes at " + context.sharedName(run.begin);
   SimulationError &error = context.error(
@@ -149,10 +161,9 @@ bool SharedMemory::checkBusy(WarpOrder &warp, const Inst &inst, int lane,
   return false;
 }
 
-/// Returns whether it is an error.
-static bool reportRace(ClusterContext &context, Rule rule, WarpOrder &warp,
-                       const Inst &inst, int lane, uint32_t offset,
-                       AccessTag other, bool otherWrites, bool writes) {
+bool SharedMemory::reportRace(Rule rule, WarpOrder &warp, const Inst &inst,
+                              int lane, uint32_t offset, AccessTag other,
+                              bool otherWrites, bool writes) {
   const Inst *earlier = &context.program.code[other.instruction()];
   SimulationError &error = context.error(
       rule,
@@ -179,7 +190,7 @@ SharedMemory::Obstacle SharedMemory::findObstacle(WarpOrder &warp,
                                                   int64_t pipe) {
   if (!inBounds(warp, inst, lane, offset, count))
     return Obstacle::Bounds;
-  return count && anyBusy(uint32_t(offset), count) &&
+  return count && anyBusy(uint32_t(offset), count, write) &&
                  !checkBusy(warp, inst, lane, uint32_t(offset), count, write,
                             pipe)
              ? Obstacle::InUse
@@ -213,8 +224,8 @@ SharedMemory::Found SharedMemory::checkRead(WarpOrder &warp, const Inst &inst,
                     AccessTag tag = part.write;
                     unwritten |= tag.none();
                     if (tag != good && check && !told && !ordered(warp, tag))
-                      told = reportRace(context, raceOfRead(warp, tag), warp,
-                                        inst, lane, at, tag, true, false);
+                      told = reportRace(raceOfRead(warp, tag), warp, inst, lane,
+                                        at, tag, true, false);
                     good = tag;
                     shadow.markRead(part, mine);
                   });
@@ -249,165 +260,44 @@ bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
                     uint32_t end = at + size;
                     if (!other.none())
                       if (uint32_t byte = firstChanged(at, end); byte < end)
-                        check = !reportRace(context, Rule::Race, warp, inst,
-                                            lane, byte, other, !after, true);
+                        check = !reportRace(Rule::Race, warp, inst, lane, byte,
+                                            other, !after, true);
                     shadow.markWritten(part, mine);
                   });
   return true;
 }
 
-/// Whether fence.proxy.async stands between a generic access and one of the
-/// async proxy; reports it if not, and is false if that is an error.
-bool SharedMemory::fenced(WarpOrder &warp, const Inst &inst, int lane,
-                          uint32_t offset, AccessTag earlier,
-                          bool earlierWrites, bool isWrite) {
-  uint32_t genericAgents =
-      (uint32_t(Role::CopyAsync) + 1) * context.warpsInCluster;
-  if (earlier.none() || earlier.agent() >= genericAgents ||
-      warp.clocks().proxy.get(earlier.agent()) >= earlier.time())
-    return true;
-  const Inst *other = &context.program.code[earlier.instruction()];
-  SimulationError &error = context.error(
-      context.isAllocation(shadow.at(offset).write) ? Rule::AllocatedAddress
-      : !earlierWrites &&
-              readMarks.hasWaitedSince(warp, context.warpOf(earlier.agent()),
-                                       earlier.time())
-          ? Rule::ReadBeforeWait
-          : Rule::MissingProxyFence,
-      "'" + ClusterContext::mnemonic(&inst) +
-          (isWrite ? "' overwrites " : "' reads ") +
-          context.sharedName(offset) + " through the async proxy, but '" +
-          ClusterContext::mnemonic(other) +
-          (earlierWrites ? "' wrote" : "' read") +
-          " it through the generic proxy with no fence.proxy.async between the "
-          "two; execute fence.proxy.async after the " +
-          (earlierWrites ? "write" : "read") +
-          ", before the barrier that hands the data over",
-      &warp, &inst, lane);
-  error.notes.push_back(
-      context.note(other, std::string(earlierWrites ? "written" : "read") +
-                              " here, " + context.agentName(earlier.agent())));
-  return error.severity != Severity::Error;
-}
-
-/// The first undefined byte that the run accesses, or null.
-static const std::pair<const uint32_t, OriginId> *
-findInUse(const UndefinedPlaces &places, const SharedRun &run) {
-  if (run.used == 16 || places.empty())
-    return places.find(run.begin, run.size);
-  for (uint32_t at = run.begin; at < run.begin + run.size; at += 16)
-    if (auto *place = places.find(at, run.used))
-      return place;
-  return nullptr;
-}
-
-bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
-                              const SharedRun &run, AccessTag tag, int64_t pipe,
-                              Proxy proxy) {
-  Obstacle met =
-      findObstacle(warp, inst, lane, run.begin, run.size, run.write, pipe);
-  if (met == Obstacle::Bounds)
+bool SharedMemory::accessOrdered(WarpOrder &warp, const Inst &inst,
+                                 uint32_t offset, uint32_t count, bool write) {
+  if (offset < kSharedReserved || count > bytes.size() ||
+      offset > bytes.size() - count || anyBusy(offset, count, write) ||
+      !undefined.empty())
     return false;
-  bool told = met == Obstacle::InUse; // one error an access
-  if (run.write && !run.combines) {
-    undefined.clear(run.begin, run.size);
-  } else if (auto *place = findInUse(undefined, run); place && !told) {
-    reportUndefined(warp, inst, lane, place->first);
-    told = true;
-  }
-  AccessTag good, goodRead;
-  shadow.eachPart(
-      run.begin, run.size, run.used,
-      [&](uint32_t at, uint32_t, Accesses &part) {
-        if ((!run.write || run.combines) && part.write.none() && !told) {
-          reportUndefined(warp, inst, lane, at);
-          told = true;
-        }
-        // Those that combine, in the same phase, are atomic.
-        const bool joins =
-            run.combines && part.write.agent() == tag.agent() &&
-            part.write.time() == tag.time() &&
-            context.program.code[part.write.instruction()].fn == inst.fn;
-        if (part.write != good && context.checksOrder && !told && !joins)
-          told =
-              !checkWriteBefore(warp, inst, lane, at, part, run.write, proxy);
-        good = part.write;
-        if (run.write && (part.read != goodRead || part.others) &&
-            context.checksOrder && !told)
-          told = !checkReadsBefore(warp, inst, lane, at, part, proxy);
-        goodRead = part.read;
-        if (run.write)
-          shadow.markWritten(part, tag);
-        else
-          shadow.markRead(part, tag);
-      });
+  bool good = true;
+  AccessTag before; // the latest write that comes before
+  shadow.eachPart(offset, count, AccessShadow::kGranule,
+                  [&](uint32_t, uint32_t, const Accesses &part) {
+                    if (part.write != before) {
+                      good &= !context.checksOrder || ordered(warp, part.write);
+                      before = part.write;
+                    }
+                    good &= write ? !context.checksOrder ||
+                                        unorderedRead(warp, part).none()
+                                  : !part.write.none();
+                  });
+  if (!good)
+    return false;
+  const AccessTag mine = warp.tag(inst);
+  if (!write && context.checksOrder)
+    readMarks.note(warp);
+  shadow.eachPart(offset, count, AccessShadow::kGranule,
+                  [&](uint32_t, uint32_t, Accesses &part) {
+                    if (write)
+                      shadow.markWritten(part, mine);
+                    else
+                      shadow.markRead(part, mine);
+                  });
   return true;
-}
-
-/// Before an asynchronous operation accesses a part: whether it comes after the
-/// write of the part, and a proxy fence after that. Reports it if not, and is
-/// false if that is an error.
-bool SharedMemory::checkWriteBefore(WarpOrder &warp, const Inst &inst, int lane,
-                                    uint32_t offset, const Accesses &part,
-                                    bool isWrite, Proxy proxy) {
-  AccessTag written = part.write;
-  if (!ordered(warp, written) || !warp.knowsOwn(written))
-    return !reportRace(context, Rule::Race, warp, inst, lane, offset, written,
-                       true, isWrite);
-  return proxy != Proxy::Async ||
-         fenced(warp, inst, lane, offset, written, true, isWrite);
-}
-
-/// The same, before it writes a part, of all reads of the part.
-bool SharedMemory::checkReadsBefore(WarpOrder &warp, const Inst &inst, int lane,
-                                    uint32_t offset, const Accesses &part,
-                                    Proxy proxy) {
-  const std::vector<AccessTag> &others = shadow.others(part);
-  bool right = true;
-  for (size_t n = 0; n <= others.size(); ++n) {
-    AccessTag read = n ? others[n - 1] : part.read;
-    if (!ordered(warp, read) || !warp.knowsOwn(read)) {
-      // The reader's warp has signalled, but not the lane that read. A copy
-      // overtakes such a load that no fence and no wait has held up.
-      bool lanes = !warp.isOwnAccess(read.agent()) && warp.reached(read);
-      if (lanes && proxy == Proxy::Async)
-        right &= fenced(warp, inst, lane, offset, read, false, true);
-      right =
-          right &&
-          !reportRace(context, lanes ? Rule::LanesBehindArrival : Rule::Race,
-                      warp, inst, lane, offset, read, false, true);
-    } else if (proxy == Proxy::Async) {
-      right &= fenced(warp, inst, lane, offset, read, false, true);
-    }
-    if (!right)
-      return false;
-  }
-  return true;
-}
-
-void SharedMemory::own(const SharedRun &run, const AsyncOp &op) {
-  if (!run.size)
-    return;
-  uint32_t last = run.begin + run.size - 1;
-  for (uint32_t granule = run.begin / 16; granule <= last / 16; ++granule)
-    ++busy[granule];
-  for (uint32_t block = run.begin / kOwnerBlock; block <= last / kOwnerBlock;
-       ++block)
-    (run.write ? writers : readers)[block].push_back(&op);
-}
-
-void SharedMemory::disown(const SharedRun &run, const AsyncOp &op) {
-  if (!run.size)
-    return;
-  uint32_t last = run.begin + run.size - 1;
-  for (uint32_t granule = run.begin / 16; granule <= last / 16; ++granule)
-    --busy[granule];
-  for (uint32_t block = run.begin / kOwnerBlock; block <= last / kOwnerBlock;
-       ++block) {
-    std::vector<const AsyncOp *> &ops = (run.write ? writers : readers)[block];
-    *std::find(ops.begin(), ops.end(), &op) = ops.back();
-    ops.pop_back();
-  }
 }
 
 void SharedMemory::markBarrier(uint32_t offset, const Inst *init) {
@@ -415,8 +305,9 @@ void SharedMemory::markBarrier(uint32_t offset, const Inst *init) {
     barriers[offset] = init;
   else
     barriers.erase(offset);
-  uint32_t granule = offset / 16;
-  bool any = barriers.count(granule * 16) || barriers.count(granule * 16 + 8);
-  busy[granule] = uint16_t(any ? busy[granule] | kBarrierFlag
-                               : busy[granule] & ~kBarrierFlag);
+  uint32_t granule = offset / GranuleSet::kGranule * GranuleSet::kGranule;
+  bool any = barriers.count(granule) || barriers.count(granule + 8);
+  uint64_t &marked = blocks[offset / GranuleSet::kBlock].barriers;
+  uint64_t mark = GranuleSet::of(granule, granule).granules;
+  marked = any ? marked | mark : marked & ~mark;
 }

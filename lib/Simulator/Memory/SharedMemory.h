@@ -59,16 +59,34 @@ public:
   bool checkWrite(WarpOrder &warp, const Inst &inst, int lane, uint64_t offset,
                   uint32_t count, Strength strength, const uint8_t *value);
 
+  /// Weak accesses by several lanes at once: records them where all is as it
+  /// should be, and they read nothing undefined. Else nothing changes, and it
+  /// is false.
+  bool accessOrdered(WarpOrder &warp, const Inst &inst, uint32_t offset,
+                     uint32_t count, bool write);
+
   /// An asynchronous operation of `warp` is about to be issued that reads or
   /// writes this run: bounds, ownership, happens-before and proxy fences. `tag`
   /// is what the access is recorded as. `pipe`: operations of the same pipe are
   /// ordered.
   bool checkAsync(WarpOrder &warp, const Inst &inst, int lane,
                   const SharedRun &run, AccessTag tag, int64_t pipe,
+                  Proxy proxy) {
+    Obstacle met =
+        findObstacle(warp, inst, lane, run.begin, run.size, run.write, pipe);
+    InOrder good;
+    if (met != Obstacle::Bounds)
+      checkParts(warp, inst, lane, run, tag, proxy, met, good);
+    return met != Obstacle::Bounds;
+  }
+  /// The same of all runs, up to the first that is wrong or that stops the
+  /// machine.
+  bool checkAsync(WarpOrder &warp, const Inst &inst, int lane,
+                  const Footprint &footprint, AccessTag tag, int64_t pipe,
                   Proxy proxy);
-  /// The operation owns the run from its issue to its completion.
-  void own(const SharedRun &run, const AsyncOp &op);
-  void disown(const SharedRun &run, const AsyncOp &op);
+  /// The operation owns the bytes from its issue to its completion.
+  void own(const Footprint &footprint, const AsyncOp &op);
+  void disown(const Footprint &footprint, const AsyncOp &op);
 
   /// mbarrier objects: ordinary accesses to them are errors.
   /// `init`: what initialised the mbarrier at `offset`; null: it is no more.
@@ -94,15 +112,21 @@ private:
   std::vector<uint8_t> bytes;
   AccessShadow shadow;
   UndefinedPlaces undefined; ///< bytes; what nothing has written as well
-  /// A granule of 16 bytes: number of operations in flight on it, and
-  /// kBarrierFlag.
-  std::vector<uint16_t> busy;
   /// The live mbarriers by offset, and what initialised them.
   std::unordered_map<uint32_t, const Inst *> barriers;
-  /// A block of kOwnerBlock bytes: the operations in flight that read it, and
-  /// those that write it.
-  using Owners = std::vector<std::vector<const AsyncOp *>>;
-  Owners readers, writers;
+  /// An operation in flight that has these granules of a block.
+  struct Owner {
+    const AsyncOp *op;
+    uint64_t granules;
+  };
+  struct Block {
+    uint64_t barriers = 0; ///< granules with live mbarriers
+    std::vector<Owner> readers, writers;
+
+    /// Whether an access to one of the granules may meet any of them.
+    bool isBusy(uint64_t granules, bool write) const;
+  };
+  std::vector<Block> blocks;
   ReadMarks readMarks;
 
   /// Of the operations in flight that may not share the bytes with such an
@@ -111,7 +135,10 @@ private:
                              int64_t pipe) const;
   bool inBounds(WarpOrder &warp, const Inst &inst, int lane, uint64_t offset,
                 uint64_t count);
-  bool anyBusy(uint32_t offset, uint32_t count) const;
+  bool anyBusy(uint32_t offset, uint32_t count, bool write) const;
+  /// Whether the footprint lies in the memory, and meets neither operations in
+  /// flight nor mbarriers nor undefined data.
+  bool isClear(const Footprint &footprint) const;
   bool checkBusy(WarpOrder &warp, const Inst &inst, int lane, uint32_t offset,
                  uint32_t count, bool write, int64_t pipe);
   /// What an access meets before its order is looked at, and reports: bounds
@@ -120,9 +147,21 @@ private:
   Obstacle findObstacle(WarpOrder &warp, const Inst &inst, int lane,
                         uint64_t offset, uint32_t count, bool write,
                         int64_t pipe);
+  /// Accesses that an asynchronous operation is known to come after.
+  struct InOrder {
+    AccessTag write, read, otherRead;
+  };
+  /// What remains of checkAsync().
+  void checkParts(WarpOrder &warp, const Inst &inst, int lane,
+                  const SharedRun &run, AccessTag tag, Proxy proxy,
+                  Obstacle met, InOrder &good);
   bool ordered(const WarpOrder &warp, AccessTag tag) const;
   /// What has read a part and `warp` does not know of, or none.
   AccessTag unorderedRead(const WarpOrder &warp, const Accesses &part) const;
+  /// Returns whether it is an error.
+  bool reportRace(Rule rule, WarpOrder &warp, const Inst &inst, int lane,
+                  uint32_t offset, AccessTag other, bool otherWrites,
+                  bool writes);
   Rule raceOfRead(const WarpOrder &warp, AccessTag written) const;
   bool checkWriteBefore(WarpOrder &warp, const Inst &inst, int lane,
                         uint32_t offset, const Accesses &part, bool isWrite,

@@ -323,8 +323,12 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
     if (!(region.units >> unit & 1))
       continue;
     const size_t base = unit * kTensorColumns;
-    for (uint32_t c = region.column; c < end; ++c) {
+    // Cells that are alike are checked together.
+    for (uint32_t c = region.column, next; c < end; c = next) {
       const AccessTag write = writes[base + c], read = reads[base + c];
+      for (next = c + 1; next < end && writes[base + next] == write &&
+                         reads[base + next] == read;)
+        ++next;
       if (write != goodWrite && orderOk)
         orderOk =
             checkOrder(warp, inst, write, true, region.write, unit, c, byMma);
@@ -333,8 +337,8 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
       if (read != goodRead && region.write && orderOk && !ownRead)
         orderOk = checkOrder(warp, inst, read, false, true, unit, c, byMma);
       goodRead = read;
-      if (region.write && !ownRead)
-        reads[base + c] = {}; // it came before this write, or was reported
+      if (region.write && !ownRead) // it came before, or was reported
+        std::fill_n(&reads[base + c], next - c, AccessTag());
     }
     std::fill_n((region.write ? writes : reads).begin() +
                     int64_t(base + region.column),

@@ -46,7 +46,8 @@ void addExact(double *__restrict sum, const float *__restrict a,
 #define FP8_INLINED inline __attribute__((always_inline))
 
 /// Numbers of columns that are taken at a time, in registers.
-constexpr uint32_t kShorts = 32, kFloats = 16;
+constexpr uint32_t kBytes = 64, kShorts = 32, kFloats = 16;
+using Bytes __attribute__((vector_size(kBytes))) = int8_t;
 using Shorts __attribute__((vector_size(kShorts * 2))) = int16_t;
 using Ints __attribute__((vector_size(kFloats * 4))) = int32_t;
 using Floats __attribute__((vector_size(kFloats * 4))) = float;
@@ -85,6 +86,40 @@ FP8_INLINED void findLargest(int16_t *__restrict largest, Factors a, Factors b,
       largest[x] =
           std::max(largest[x], int16_t(a.exponents[j] +
                                        b.exponents[size_t(j) * s.pitch + x]));
+}
+
+/// The same by short exponents.
+FP8_INLINED void findLargestShort(int16_t *__restrict largest, Factors a,
+                                  Factors b, RowShape s) {
+  int8_t sums[kMaxN];
+  uint32_t x = 0;
+  for (; x + kBytes <= s.n; x += kBytes) {
+    Bytes most, sum;
+    const int8_t *column = b.shorts + x;
+    load(most, column);
+    most += a.shorts[0];
+    for (uint32_t j = 0; j < s.k; ++j, column += s.pitch) {
+      load(sum, column);
+      sum += a.shorts[j];
+      most = most < sum ? sum : most;
+    }
+    store(sums + x, most);
+  }
+  for (; x < s.n; ++x) {
+    sums[x] = INT8_MIN;
+    for (uint32_t j = 0; j < s.k; ++j)
+      sums[x] = std::max(
+          sums[x], int8_t(a.shorts[j] + b.shorts[size_t(j) * s.pitch + x]));
+  }
+  constexpr int least = 2 * (kShortBias + kLeastShort),
+                special = kShortZero + kShortSpecial;
+  for (x = 0; x < s.n; ++x) {
+    const int16_t exponent = sums[x] < least ? kZeroExponent
+                             : sums[x] >= special
+                                 ? kSpecialExponent
+                                 : int16_t(sums[x] - 2 * kShortBias);
+    largest[x] = largest[x] < exponent ? exponent : largest[x];
+  }
 }
 
 /// perUnit = 2^bits / 2^largest, or 0 where that is out of reach. Returns
@@ -160,7 +195,10 @@ FP8_VECTORISED
 bool addNear(double *__restrict sum, int16_t *__restrict largest,
              float *__restrict perUnit, const float *__restrict before,
              Factors a, Factors b, RowShape s, int bits) {
-  findLargest(largest, a, b, s);
+  if (a.shorts && b.shorts)
+    findLargestShort(largest, a, b, s);
+  else
+    findLargest(largest, a, b, s);
   bool outside = findUnits(perUnit, largest, s.n, bits);
   addUnits(sum, perUnit, before, a, b, s);
   return outside;
@@ -221,6 +259,18 @@ void fp8::sim::findExponents(int16_t *exponents, const float *values,
     exponent = exponent < least ? least : exponent;
     exponent = bits ? exponent : kZeroExponent;
     exponents[i] = int16_t(bits < 0x7f800000 ? exponent : kSpecialExponent);
+  }
+}
+
+FP8_VECTORISED
+void fp8::sim::findShortExponents(int8_t *exponents, const float *values,
+                                  size_t count, int least) {
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t bits = bitCast<uint32_t>(values[i]) & 0x7fffffff;
+    int exponent = int(bits >> 23) - 127;
+    exponent = (exponent < least ? least : exponent) + kShortBias;
+    exponent = bits ? exponent : kShortZero;
+    exponents[i] = int8_t(bits < 0x7f800000 ? exponent : kShortSpecial);
   }
 }
 

@@ -22,6 +22,7 @@ const chip::SumRule &getExactRule(const chip::SumRule &rule);
 struct Factors {
   const float *values;
   const int16_t *exponents;
+  const int8_t *shorts = nullptr; ///< instead of `exponents`, of both factors
 };
 
 /// Exponents of 0, and of infinities and NaN: their sums with others, too, are
@@ -33,6 +34,15 @@ inline constexpr int16_t kZeroExponent = -3000, kSpecialExponent = 10000,
 /// `least`, which subnormal numbers have too.
 void findExponents(int16_t *exponents, const float *values, size_t count,
                    int least);
+
+/// The same in a byte each, of formats whose exponents are kLeastShort to 15:
+/// the exponent + kShortBias, kShortZero of 0, kShortSpecial of infinities and
+/// NaN. A sum of two is less than 2 * (kShortBias + kLeastShort) if one is of
+/// 0, and at least kShortZero + kShortSpecial if one is special.
+inline constexpr int kLeastShort = -14, kShortBias = -20, kShortZero = -64,
+                     kShortSpecial = 55;
+void findShortExponents(int8_t *exponents, const float *values, size_t count,
+                        int least);
 
 /// A row of n sums, at most 256, of k products each, at most 32 and a multiple
 /// of 4. Row j + 1 of B is `pitch` elements behind row j. Accumulators that are

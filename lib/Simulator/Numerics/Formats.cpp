@@ -26,11 +26,13 @@ double fp8::sim::decodeFloat(FloatFormat format, uint32_t bits) {
     if (mantissa == mantissaMask)
       return std::numeric_limits<double>::quiet_NaN();
   }
-  if (exponent == 0)
-    return sign *
-           std::ldexp(double(mantissa), 1 - bias - int(format.mantissaBits));
-  return sign * std::ldexp(double(mantissa + mantissaMask + 1),
-                           int(exponent) - bias - int(format.mantissaBits));
+  auto powerOfTwo = [](int power) {
+    return bitCast<double>(uint64_t(1023 + power) << 52);
+  };
+  const uint32_t hidden = exponent ? mantissaMask + 1 : 0;
+  return sign * double(mantissa + hidden) *
+         powerOfTwo(std::max(int(exponent), 1) - bias -
+                    int(format.mantissaBits));
 }
 
 /// Rounds a non-negative number to an integer.
@@ -180,18 +182,6 @@ const std::array<double, 256> &fp8::sim::e4m3Table() {
 const std::array<double, 256> &fp8::sim::e5m2Table() {
   static const std::array<double, 256> table = makeTable(kE5M2);
   return table;
-}
-
-uint16_t fp8::sim::floatToF16(float value) {
-  return uint16_t(
-      encodeFloat(kF16, double(value), Rounding::NearestEven, false));
-}
-
-uint16_t fp8::sim::floatToBF16(float value) {
-  uint32_t bits = bitCast<uint32_t>(value);
-  if ((bits & 0x7fffffff) > 0x7f800000)
-    return 0x7fff;
-  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 uint16_t fp8::sim::doubleToF16(double value) {

@@ -72,18 +72,32 @@ inline float f16ToFloat(uint16_t bits) {
   uint32_t sign = uint32_t(bits & 0x8000) << 16;
   uint32_t exponent = (bits >> 10) & 31;
   uint32_t mantissa = bits & 0x3ff;
-  if (exponent == 31)
-    return bitCast<float>(sign | 0x7f800000u | mantissa << 13);
-  if (exponent)
-    return bitCast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
-  float magnitude = float(mantissa) * 0x1p-24f;
-  return sign ? -magnitude : magnitude;
+  uint32_t stored = exponent == 31 ? 255 : exponent + 112;
+  uint32_t subnormal = bitCast<uint32_t>(float(int32_t(mantissa)) * 0x1p-24f);
+  return bitCast<float>(sign |
+                        (exponent ? stored << 23 | mantissa << 13 : subnormal));
 }
 inline float bf16ToFloat(uint16_t bits) {
   return bitCast<float>(uint32_t(bits) << 16);
 }
-uint16_t floatToF16(float value);
-uint16_t floatToBF16(float value);
+/// To the nearest, without branches, so that loops vectorise.
+inline uint16_t floatToF16(float value) {
+  const uint32_t bits = bitCast<uint32_t>(value), sign = bits >> 16 & 0x8000;
+  const uint32_t magnitude = bits & 0x7fffffff;
+  const uint32_t normal =
+      (magnitude + 0xfff + (magnitude >> 13 & 1) - (112u << 23)) >> 13;
+  // The last bit of 0.5 is that of a subnormal number.
+  const uint32_t subnormal =
+      bitCast<uint32_t>(bitCast<float>(magnitude) + 0.5f) - 0x3f000000;
+  const uint32_t finite = magnitude < 0x38800000 ? subnormal : normal;
+  const uint32_t bounded = finite < 0x7c00 ? finite : 0x7c00;
+  return uint16_t(magnitude > 0x7f800000 ? 0x7fff : sign | bounded);
+}
+inline uint16_t floatToBF16(float value) {
+  const uint32_t bits = bitCast<uint32_t>(value);
+  const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  return uint16_t((bits & 0x7fffffff) > 0x7f800000 ? 0x7fff : rounded);
+}
 uint16_t doubleToF16(double value);
 uint16_t doubleToBF16(double value);
 

@@ -15,6 +15,13 @@
 #define FP8_VECTORISED
 #endif
 
+/// The same of function templates, which Clang compiles for one set only.
+#ifdef __clang__
+#define FP8_VECTORISED_TEMPLATE
+#else
+#define FP8_VECTORISED_TEMPLATE FP8_VECTORISED
+#endif
+
 /// Before a loop whose steps access elements of their own, be it in place.
 #ifdef __clang__
 #define FP8_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")

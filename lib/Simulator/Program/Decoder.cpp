@@ -71,9 +71,32 @@ bool Decoder::run(std::vector<SimulationError> &errors) {
     if (at.places > 1)
       errors[at.error].message +=
           " (" + std::to_string(at.places) + " instructions)";
+  listRows();
   findFragments();
   listFrameRows();
   return errors.empty();
+}
+
+/// Gathers what each instruction reads and writes, and says which are plain.
+void Decoder::listRows() {
+  for (Inst &inst : program.code) {
+    auto gather = [&](const uint32_t *rows, uint32_t count, bool isList,
+                      RowRange more) {
+      std::vector<uint32_t> all(rows, rows + count);
+      if (isList)
+        all.insert(all.end(), program.lists.begin() + inst.list,
+                   program.lists.begin() + inst.list + inst.listCount);
+      all.insert(all.end(), program.begin(more), program.end(more));
+      RowRange range{uint32_t(program.lists.size()), uint32_t(all.size())};
+      program.lists.insert(program.lists.end(), all.begin(), all.end());
+      return range;
+    };
+    inst.reads = gather(inst.s, inst.sources, !inst.listIsDestination,
+                        {inst.sourceList, inst.sourceListCount});
+    inst.writes = gather(inst.d, inst.destinations, inst.listIsDestination, {});
+    inst.plain = inst.computes && !inst.needed && !inst.keepsReady &&
+                 !inst.exclusive && inst.convergence == Convergence::None;
+  }
 }
 
 /// Marks the other instructions that use registers of wgmma instructions.
@@ -87,18 +110,14 @@ void Decoder::findFragments() {
     }
   if (fragment.empty())
     return;
-  for (Inst &inst : program.code) {
-    auto uses = [&](const uint32_t *rows, uint32_t count) {
-      for (uint32_t n = 0; n < count; ++n)
-        inst.touchesFragments |= rows[n] < fragment.size() && fragment[rows[n]];
-    };
-    if (inst.wgmma)
-      continue;
-    uses(inst.d, inst.destinations);
-    uses(inst.s, inst.sources);
-    uses(program.lists.data() + inst.list, inst.listCount);
-    uses(program.lists.data() + inst.sourceList, inst.sourceListCount);
-  }
+  for (Inst &inst : program.code)
+    for (RowRange range : {inst.reads, inst.writes})
+      inst.touchesFragments |=
+          !inst.wgmma && std::any_of(program.begin(range), program.end(range),
+                                     [&](uint32_t row) {
+                                       return row < fragment.size() &&
+                                              fragment[row];
+                                     });
 }
 
 bool Decoder::fail(std::string message) {

@@ -114,6 +114,7 @@ private:
   void placeShared();
   void placeFrames();
   void listFrameRows();
+  void listRows();
   void findFragments();
   bool decodeOne(Inst &inst);
   uint32_t constantRow(ConstantRow constant);

@@ -46,6 +46,11 @@ enum class TensorOp : uint8_t {
   Shift,
 };
 
+/// Part of Program::lists.
+struct RowRange {
+  uint32_t first = 0, count = 0;
+};
+
 struct Inst {
   Handler fn = nullptr;
   int32_t guard = -1;
@@ -54,6 +59,9 @@ struct Inst {
   /// Results are functions of the operands: an undefined operand makes an
   /// undefined result. Else it is an error.
   bool computes = false;
+  /// It computes, and that is all: the handler reports nothing, and returns
+  /// Flow::Next.
+  bool plain = false;
   /// Of what computes: sources, a bit each, that must be defined all the same.
   uint8_t needed = 0;
   /// Of what computes: a bit of a result depends on one bit at most of each
@@ -89,6 +97,9 @@ struct Inst {
   uint32_t sourceList = 0;
   uint32_t sourceListCount = 0;
   bool needsSourceList = false; ///< instead, its rows must be defined
+  /// The rows that it reads, and those that it writes, of all operands: of
+  /// Program::lists.
+  RowRange reads, writes;
   int64_t offset = 0; ///< of the address
   uint32_t index = 0; ///< its own place in the program
   const ast::Instruction *text = nullptr;
@@ -193,6 +204,13 @@ struct Program {
     uint64_t address;
   };
   std::vector<Global> globals;
+
+  const uint32_t *begin(RowRange range) const {
+    return lists.data() + range.first;
+  }
+  const uint32_t *end(RowRange range) const {
+    return begin(range) + range.count;
+  }
 
   /// The variable that a shared-memory offset lies in, or null.
   const SharedSymbol *symbolAt(uint64_t offset) const {

@@ -61,6 +61,28 @@ TEST(ZeroedAllocator, PagesThatNobodyTouchesTakeNoMemory) {
   EXPECT_LT(residentPages() - before, long(bytes / size_t(page) / 8));
 }
 
+TEST(ZeroedAllocator, KeepsMemoryForVectorsOfTheSameSize) {
+  const long page = sysconf(_SC_PAGESIZE), pages = 300;
+  auto use = [&] {
+    Zeroed<uint64_t> values(size_t(pages * page) / 8);
+    for (size_t at = 0; at < values.size(); at += size_t(page) / 8)
+      values[at + at / 512 % 500] = 1;
+    return residentPages();
+  };
+  const long during = use();
+  EXPECT_GT(residentPages(), during - pages / 2);
+  EXPECT_LT(use(), during + pages / 2);
+  // But not for ever more of them.
+  const size_t many = 2 * kMostKept;
+  const long before = residentPages();
+  for (int again = 0; again < 2; ++again) {
+    Zeroed<uint64_t> values(many / 8);
+    for (size_t at = 0; at < values.size(); at += size_t(page) / 8)
+      values[at] = 1;
+  }
+  EXPECT_LT(residentPages(), before + pages);
+}
+
 TEST(ZeroedAllocator, SaysWhenThereIsNoMemory) {
   ZeroedAllocator<uint64_t> allocator;
   EXPECT_THROW(allocator.allocate(std::numeric_limits<size_t>::max() / 16),

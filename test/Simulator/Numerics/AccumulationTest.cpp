@@ -92,9 +92,10 @@ double model(const std::vector<Term> &terms, int termBits, int resultBits) {
   return std::ldexp(double(units), unit);
 }
 
-/// A row of 16 columns whose numbers are drawn from a range of codes.
+/// A row of columns, as many as the host takes at a time and more, whose
+/// numbers are drawn from a range of codes.
 struct Row {
-  static constexpr uint32_t kColumns = 16;
+  static constexpr uint32_t kColumns = 80;
   const SumRule &rule;
   const Format &a, &b;
   uint32_t k = uint32_t(rule.products);
@@ -103,6 +104,9 @@ struct Row {
       std::vector<std::vector<Term>>(kColumns);
   std::vector<float> aValues = std::vector<float>(k), bValues, before;
   std::vector<int16_t> aExponents = std::vector<int16_t>(k), bExponents;
+  /// Of formats that have them.
+  const bool isShort = a.exponentBits < 8 && b.exponentBits < 8;
+  std::vector<int8_t> aShorts = std::vector<int8_t>(k), bShorts;
 
   Term draw(const Format &format, uint32_t low, uint32_t high) {
     uint32_t code = std::uniform_int_distribution<uint32_t>(low, high)(random);
@@ -117,6 +121,7 @@ struct Row {
     };
     bValues.assign(size_t(k) * kColumns, 0);
     bExponents.assign(bValues.size(), 0);
+    bShorts.assign(bValues.size(), 0);
     before.clear();
     std::vector<Term> aTerms;
     for (uint32_t j = 0; j < k; ++j) {
@@ -135,19 +140,32 @@ struct Row {
                             aTerms[j].bits + of.bits});
       }
     }
-    findExponents(aExponents.data(), aValues.data(), k, 1 - a.bias());
-    findExponents(bExponents.data(), bValues.data(), bValues.size(),
-                  1 - b.bias());
+    findAllExponents();
+  }
+
+  void findAllExponents() {
+    const int least[] = {1 - a.bias(), 1 - b.bias()};
+    findExponents(aExponents.data(), aValues.data(), k, least[0]);
+    findExponents(bExponents.data(), bValues.data(), bValues.size(), least[1]);
+    findShortExponents(aShorts.data(), aValues.data(), k, least[0]);
+    findShortExponents(bShorts.data(), bValues.data(), bValues.size(),
+                       least[1]);
   }
 
   std::vector<uint32_t> sums() const {
-    std::vector<double> sum(kColumns);
-    std::vector<uint32_t> bits(kColumns);
-    accumulateRow(rule, sum.data(), before.data(),
-                  {aValues.data(), aExponents.data()},
-                  {bValues.data(), bExponents.data()},
-                  {kColumns, k, kColumns, kLeastF32});
-    roundRow(rule, bits.data(), sum.data(), kColumns);
+    auto with = [&](const int8_t *shortA, const int8_t *shortB) {
+      std::vector<double> sum(kColumns);
+      std::vector<uint32_t> bits(kColumns);
+      accumulateRow(rule, sum.data(), before.data(),
+                    {aValues.data(), aExponents.data(), shortA},
+                    {bValues.data(), bExponents.data(), shortB},
+                    {kColumns, k, kColumns, kLeastF32});
+      roundRow(rule, bits.data(), sum.data(), kColumns);
+      return bits;
+    };
+    std::vector<uint32_t> bits = with(nullptr, nullptr);
+    if (isShort)
+      EXPECT_EQ(with(aShorts.data(), bShorts.data()), bits);
     return bits;
   }
 
@@ -220,28 +238,33 @@ TEST(Accumulation, ABitMoreOrLessIsSeen) {
 TEST(Accumulation, WhatIsNoNumberStaysSo) {
   const SumRule &rule =
       fp8::chip::getSumRule(MmaEngine::TensorMemory, ProductKind::Float16);
-  Row row{rule, kFormats[3], kFormats[3]};
-  row.fill(0.45, 0.55, 0x3f800000, 0x40800000);
-  auto bitsWith = [&](float a, float b, float before) {
-    Row changed = row;
-    changed.aValues[3] = a;
-    changed.bValues[3 * Row::kColumns + 5] = b;
-    changed.before[5] = before;
-    findExponents(changed.aExponents.data(), changed.aValues.data(), row.k,
-                  -126);
-    findExponents(changed.bExponents.data(), changed.bValues.data(),
-                  changed.bValues.size(), -126);
-    return changed.sums()[5];
+  auto bitsWith = [&](const Format &format, float a, float b, float before) {
+    uint32_t found = 0;
+    for (uint32_t column : {5u, 70u}) {
+      Row row{rule, format, format};
+      row.fill(0.45, 0.55, 0x3f800000, 0x40800000);
+      row.aValues[3] = a;
+      row.bValues[3 * Row::kColumns + column] = b;
+      row.before[column] = before;
+      row.findAllExponents();
+      uint32_t bits = row.sums()[column];
+      EXPECT_TRUE(column == 5 || bits == found);
+      found = bits;
+    }
+    return found;
   };
-  EXPECT_EQ(bitsWith(INFINITY, 1, 0), 0x7f800000u);
-  EXPECT_EQ(bitsWith(INFINITY, -1, 0), 0xff800000u);
-  EXPECT_EQ(bitsWith(INFINITY, 0, 0), 0x7fffffffu);
-  EXPECT_EQ(bitsWith(NAN, 1, 0), 0x7fffffffu);
-  EXPECT_EQ(bitsWith(1, 1, -INFINITY), 0xff800000u);
-  EXPECT_EQ(bitsWith(INFINITY, 1, -INFINITY), 0x7fffffffu);
+  for (const Format &format : {kFormats[2], kFormats[3]}) {
+    EXPECT_EQ(bitsWith(format, INFINITY, 1, 0), 0x7f800000u);
+    EXPECT_EQ(bitsWith(format, INFINITY, -1, 0), 0xff800000u);
+    EXPECT_EQ(bitsWith(format, INFINITY, 0, 0), 0x7fffffffu);
+    EXPECT_EQ(bitsWith(format, INFINITY, -INFINITY, 0), 0xff800000u);
+    EXPECT_EQ(bitsWith(format, NAN, 1, 0), 0x7fffffffu);
+    EXPECT_EQ(bitsWith(format, 1, 1, -INFINITY), 0xff800000u);
+    EXPECT_EQ(bitsWith(format, INFINITY, 1, -INFINITY), 0x7fffffffu);
+  }
   // Past the largest number: infinity, though toward zero.
-  EXPECT_EQ(bitsWith(0x1p127f, 2, 0), 0x7f800000u);
-  EXPECT_EQ(bitsWith(0x1p127f, 1, 0x1.fffffep127f), 0x7f800000u);
+  EXPECT_EQ(bitsWith(kFormats[3], 0x1p127f, 2, 0), 0x7f800000u);
+  EXPECT_EQ(bitsWith(kFormats[3], 0x1p127f, 1, 0x1.fffffep127f), 0x7f800000u);
 }
 
 TEST(Accumulation, ZerosMakeZero) {

@@ -4,182 +4,13 @@
 
 #include "ISA/Families.h"
 
-#include "ISA/Access/Access.h"
+#include "ISA/Access/LaneRuns.h"
 #include "ISA/Alu/Alu.h"
 #include "ISA/Copy/Copy.h"
 
 #include <cstring>
 
 using namespace fp8::sim;
-
-bool fp8::sim::genericToShared(uint64_t address, uint64_t &shared) {
-  if (address < kSharedWindow || address - kSharedWindow >= kWindowSize)
-    return false;
-  shared = address - kSharedWindow;
-  return true;
-}
-
-static uint8_t *accessShared(Warp &w, const Inst &i, int lane, uint64_t address,
-                             uint32_t count, bool write, Strength strength,
-                             const uint8_t *value, bool cluster,
-                             UndefinedPart *undefined) {
-  Cta *cta;
-  uint32_t offset;
-  if (!w.machine.clusterAddress(w, i, lane, address, cta, offset))
-    return nullptr;
-  if (!cluster && cta != &w.cta) {
-    w.machine.error(
-        ErrorKind::OutOfBounds,
-        "'" + Machine::mnemonic(&i) +
-            "' uses a shared::cta address of another CTA; use .shared::cluster",
-        &w, &i, lane, true);
-    return nullptr;
-  }
-  if (!w.machine.checkPresent(*cta, w, i, lane))
-    return nullptr;
-  w.machine.touchRemote(*cta, w, i, w.accessAgent(), w.time());
-  SharedMemory &shared = cta->shared;
-  if (write) {
-    if (!shared.checkWrite(w, i, lane, offset, count, strength, value))
-      return nullptr;
-    if (undefined)
-      shared.markUndefined(offset, *undefined);
-    return shared.data() + offset;
-  }
-  switch (shared.checkRead(w, i, lane, offset, count, strength)) {
-  case SharedMemory::Found::Nothing:
-    return nullptr;
-  case SharedMemory::Found::Defined:
-    break;
-  case SharedMemory::Found::Undefined: {
-    UndefinedPart found;
-    shared.findUndefined(i, offset, count, undefined ? *undefined : found);
-    if (found.bytes)
-      shared.reportUndefined(w, i, lane, offset + found.firstByte());
-  }
-  }
-  return shared.data() + offset;
-}
-
-static uint8_t *accessLocal(Warp &w, const Inst &i, int lane, uint64_t offset,
-                            uint32_t count, bool write,
-                            UndefinedPart *undefined) {
-  LocalMemory &memory = w.local[size_t(lane)];
-  if (memory.empty())
-    w.reserveLocal(lane, w.machine.program.localBytes);
-  if (count > memory.size() || offset > memory.size() - count) {
-    w.machine.error(ErrorKind::OutOfBounds,
-                    "'" + Machine::mnemonic(&i) +
-                        "' accesses local memory at offset " +
-                        std::to_string(offset) + ", outside the thread's " +
-                        std::to_string(memory.size()) + " bytes",
-                    &w, &i, lane, true);
-    return nullptr;
-  }
-  if (write)
-    memory.write(offset, count, undefined);
-  else if (undefined)
-    memory.read(offset, count, *undefined, [&] {
-      return w.machine.origins.add(
-          ErrorKind::UninitialisedMemory, i, Origins::kMemory, [&] {
-            return "'" + Machine::mnemonic(&i) +
-                   "' reads local memory at offset " + std::to_string(offset) +
-                   ", where the thread has not written";
-          });
-    });
-  return memory.data() + offset;
-}
-
-static uint8_t *accessGlobal(Warp &w, const Inst &i, int lane, uint64_t address,
-                             uint32_t count, bool write, Strength strength,
-                             const uint8_t *value, UndefinedPart *undefined) {
-  uint8_t *bytes = w.machine.accessGlobal(
-      w, i, lane, {w.tag(i), strength != Strength::Weak, &w, {}}, address,
-      count, write, value);
-  if (!bytes || write)
-    return bytes;
-  UndefinedPart found;
-  w.machine.findUnwritten(i, address, count, undefined ? *undefined : found);
-  if (found.bytes)
-    w.machine.reportUnwritten(w, i, lane, address + found.firstByte());
-  return bytes;
-}
-
-static uint8_t *accessParam(Warp &w, const Inst &i, int lane, uint64_t offset,
-                            uint32_t count, bool write) {
-  const std::vector<uint8_t> &bytes = w.machine.parameters;
-  if (write || count > bytes.size() || offset > bytes.size() - count) {
-    w.machine.error(ErrorKind::OutOfBounds,
-                    "'" + Machine::mnemonic(&i) +
-                        (write ? "' writes a kernel parameter"
-                               : "' reads outside the kernel's parameters"),
-                    &w, &i, lane, true);
-    return nullptr;
-  }
-  // A parameter is only read from.
-  return const_cast<uint8_t *>(bytes.data()) + offset;
-}
-
-static uint8_t *accessSpace(Warp &w, const Inst &i, int lane, AccessSpace space,
-                            uint64_t address, uint32_t count, bool write,
-                            Strength strength, const uint8_t *value,
-                            UndefinedPart *undefined) {
-  switch (space) {
-  case AccessSpace::Generic:
-    if (address >= kParamWindow) {
-      uint64_t offset = address & (kWindowSize - 1);
-      uint64_t window = address & ~(kWindowSize - 1);
-      if (window == kSharedWindow)
-        return accessShared(w, i, lane, offset, count, write, strength, value,
-                            true, undefined);
-      if (window == kLocalWindow)
-        return accessLocal(w, i, lane, offset, count, write, undefined);
-      if (window == kParamWindow)
-        return accessParam(w, i, lane, offset, count, write);
-    }
-    [[fallthrough]];
-  case AccessSpace::Global:
-  case AccessSpace::Const:
-    return accessGlobal(w, i, lane, address, count, write, strength, value,
-                        undefined);
-  case AccessSpace::Shared:
-    return accessShared(w, i, lane, address, count, write, strength, value,
-                        false, undefined);
-  case AccessSpace::SharedCluster:
-    return accessShared(w, i, lane, address, count, write, strength, value,
-                        true, undefined);
-  case AccessSpace::Local:
-    return accessLocal(w, i, lane, address, count, write, undefined);
-  case AccessSpace::Param:
-    return accessParam(w, i, lane, address, count, write);
-  }
-  return nullptr;
-}
-
-uint8_t *fp8::sim::access(Warp &w, const Inst &i, int lane, AccessSpace space,
-                          uint64_t address, uint32_t count, bool write,
-                          Strength strength, const uint8_t *value,
-                          UndefinedPart *undefined) {
-  // The vector or scalar access must be aligned to its size (PTX ISA 6.4.1).
-  if (address & (count - 1)) {
-    w.machine.error(ErrorKind::Misaligned,
-                    "'" + Machine::mnemonic(&i) + "' uses address " +
-                        std::to_string(address) +
-                        ", which is not a multiple of the " +
-                        std::to_string(count) + " bytes accessed",
-                    &w, &i, lane, true);
-    return nullptr;
-  }
-  uint8_t *bytes = accessSpace(w, i, lane, space, address, count, write,
-                               strength, value, undefined);
-  if (bytes && strength != Strength::Weak) {
-    bool shared =
-        space == AccessSpace::Shared || space == AccessSpace::SharedCluster;
-    w.machine.synchroniseStrong(w, shared ? address + kSharedWindow : address,
-                                write, strength == Strength::Relaxed);
-  }
-  return bytes;
-}
 
 namespace {
 
@@ -193,66 +24,170 @@ struct Access {
   uint64_t kept;     ///< the bits that a register has
 };
 
+/// The element in the lowest bytes of a word, as a register has it.
+uint64_t extend(const Access &a, uint64_t value) {
+  const unsigned above = 64 - a.bytes * 8;
+  return a.isSigned && a.bytes < 8
+             ? uint64_t(int64_t(value << above) >> above) & a.kept
+             : value;
+}
+
+/// Element `n` of the list, of which `at` has the bytes, goes to a lane.
+void setElement(Warp &w, const Access &a, uint32_t row, int lane,
+                const uint8_t *at) {
+  uint64_t value = 0;
+  std::memcpy(&value, at, a.bytes > 8 ? 8 : a.bytes);
+  w.row(row)[lane] = extend(a, value);
+  if (a.bytes == 16)
+    std::memcpy(&w.row(row + 1)[lane], at + 8, 8);
+}
+
+/// And back.
+void getElement(const Warp &w, const Access &a, uint32_t row, int lane,
+                uint8_t *to) {
+  std::memcpy(to, &w.row(row)[lane], a.bytes > 8 ? 8 : a.bytes);
+  if (a.bytes == 16)
+    std::memcpy(to + 8, &w.row(row + 1)[lane], 8);
+}
+
+void loadLane(Warp &w, const Inst &i, int l) {
+  const Access &a = i.get<Access>();
+  const uint32_t *rows = &w.machine.program.lists[i.list];
+  UndefinedPart undefined;
+  const uint8_t *source =
+      access(w, i, l, a.space, w.row(i.s[0])[l] + uint64_t(i.offset),
+             a.bytes * a.elements, false, a.strength, nullptr, &undefined);
+  if (!source)
+    return;
+  if (undefined.bytes)
+    leaveUndefined(w, i, l, {a.bytes, a.isSigned}, undefined);
+  for (uint32_t n = 0; n < a.elements; ++n)
+    setElement(w, a, rows[n], l, source + n * a.bytes);
+}
+
+/// Elements of `sizeof(T)` bytes, `pitch` bytes apart, go to the lanes.
+template <typename T>
+void setElements(const Access &a, uint64_t *row, uint32_t lanes,
+                 const uint8_t *at, uint32_t pitch) {
+  forLanes(lanes, [&](int l) {
+    T value;
+    std::memcpy(&value, at, sizeof(T));
+    row[l] = extend(a, value);
+    at += pitch;
+  });
+}
+
+/// The lanes of a run have read the bytes at `source`.
+void takeRun(Warp &w, const Inst &i, const LaneRun &run,
+             const uint8_t *source) {
+  const Access &a = i.get<Access>();
+  for (uint32_t n = 0; n < a.elements; ++n) {
+    const uint32_t row = w.machine.program.lists[i.list + n];
+    const uint8_t *at = source + n * a.bytes;
+    switch (a.bytes) {
+    case 1:
+      setElements<uint8_t>(a, w.row(row), run.lanes, at, run.pitch);
+      break;
+    case 2:
+      setElements<uint16_t>(a, w.row(row), run.lanes, at, run.pitch);
+      break;
+    case 4:
+      setElements<uint32_t>(a, w.row(row), run.lanes, at, run.pitch);
+      break;
+    case 8:
+      setElements<uint64_t>(a, w.row(row), run.lanes, at, run.pitch);
+      break;
+    default:
+      forLanes(run.lanes, [&](int l) {
+        setElement(w, a, row, l, at);
+        at += run.pitch;
+      });
+    }
+  }
+}
+
 Flow load(Warp &w, const Inst &i, uint32_t mask) {
   const Access &a = i.get<Access>();
-  const uint32_t bytes = a.bytes, elements = a.elements;
-  const uint64_t *base = w.row(i.s[0]);
-  const uint32_t *rows = &w.machine.program.lists[i.list];
-  forLanes(mask, [&](int l) {
-    if (w.machine.stopped)
-      return;
-    UndefinedPart undefined;
-    const uint8_t *source =
-        access(w, i, l, a.space, base[l] + uint64_t(i.offset), bytes * elements,
-               false, a.strength, nullptr, &undefined);
-    if (!source)
-      return;
-    if (undefined.bytes)
-      leaveUndefined(w, i, l, {bytes, a.isSigned}, undefined);
-    for (uint32_t n = 0; n < elements; ++n) {
-      uint64_t value = 0;
-      std::memcpy(&value, source + n * bytes, bytes > 8 ? 8 : bytes);
-      if (a.isSigned && bytes < 8)
-        value =
-            uint64_t(int64_t(value << (64 - bytes * 8)) >> (64 - bytes * 8)) &
-            a.kept;
-      w.row(rows[n])[l] = value;
-      if (bytes == 16)
-        std::memcpy(&w.row(rows[n] + 1)[l], source + n * bytes + 8, 8);
-    }
-  });
+  const uint32_t size = a.bytes * a.elements;
+  if (a.strength != Strength::Weak) {
+    forLanes(mask, [&](int l) {
+      if (!w.machine.stopped)
+        loadLane(w, i, l);
+    });
+    return Flow::Next;
+  }
+  // A destination may be the address.
+  uint64_t addresses[32];
+  std::copy_n(w.row(i.s[0]), 32, addresses);
+  eachRun(mask, addresses, uint64_t(i.offset), size, true,
+          [&](const LaneRun &run) {
+            if (w.machine.stopped)
+              return;
+            if (const uint8_t *source =
+                    accessRun(w, i, a.space, run, size, nullptr))
+              return takeRun(w, i, run, source);
+            forLanes(run.lanes, [&](int l) {
+              if (!w.machine.stopped)
+                loadLane(w, i, l);
+            });
+          });
   return Flow::Next;
+}
+
+/// `undefined`: a register of the lane is.
+void storeLane(Warp &w, const Inst &i, int l, bool isUndefined) {
+  const Access &a = i.get<Access>();
+  const uint32_t *rows = &w.machine.program.lists[i.list];
+  uint8_t value[64];
+  UndefinedPart undefined;
+  if (isUndefined)
+    gatherUndefined(w, i, l, {a.bytes, false}, undefined);
+  for (uint32_t n = 0; n < a.elements; ++n)
+    getElement(w, a, rows[n], l, value + n * a.bytes);
+  const uint64_t address = w.row(i.s[0])[l] + uint64_t(i.offset);
+  uint8_t *target =
+      access(w, i, l, a.space, address, a.bytes * a.elements, true, a.strength,
+             value, undefined.bytes ? &undefined : nullptr);
+  if (undefined.bytes && isGlobal(a.space, address))
+    reportStored(w, i, l, {a.bytes, false}, undefined);
+  if (target)
+    std::memcpy(target, value, a.bytes * a.elements);
+}
+
+/// Stores those of a run at once, if it can be.
+bool storeRun(Warp &w, const Inst &i, const LaneRun &run) {
+  const Access &a = i.get<Access>();
+  uint8_t values[32 * 32];
+  for (uint32_t n = 0; n < a.elements; ++n) {
+    const uint32_t row = w.machine.program.lists[i.list + n];
+    uint8_t *to = values + n * a.bytes;
+    forLanes(run.lanes, [&](int l) {
+      getElement(w, a, row, l, to);
+      to += run.pitch;
+    });
+  }
+  uint8_t *target = accessRun(w, i, a.space, run, run.pitch, values);
+  if (target)
+    std::memcpy(target, values, run.bytes);
+  return target;
 }
 
 Flow store(Warp &w, const Inst &i, uint32_t mask) {
   const Access &a = i.get<Access>();
-  const uint32_t bytes = a.bytes, elements = a.elements;
-  const uint64_t *base = w.row(i.s[0]);
-  const uint32_t *rows = &w.machine.program.lists[i.list];
-  const uint32_t undefinedLanes = w.undefinedLanes(rows, elements, mask);
+  const uint32_t undefinedLanes =
+      w.undefinedLanes(&w.machine.program.lists[i.list], a.elements, mask);
   w.machine.progress();
   w.machine.beginStore();
-  forLanes(mask, [&](int l) {
-    if (w.machine.stopped)
-      return;
-    uint8_t value[64];
-    UndefinedPart undefined;
-    if (undefinedLanes >> l & 1)
-      gatherUndefined(w, i, l, {bytes, false}, undefined);
-    for (uint32_t n = 0; n < elements; ++n) {
-      std::memcpy(value + n * bytes, &w.row(rows[n])[l], bytes > 8 ? 8 : bytes);
-      if (bytes == 16)
-        std::memcpy(value + n * bytes + 8, &w.row(rows[n] + 1)[l], 8);
-    }
-    const uint64_t address = base[l] + uint64_t(i.offset);
-    uint8_t *target =
-        access(w, i, l, a.space, address, bytes * elements, true, a.strength,
-               value, undefined.bytes ? &undefined : nullptr);
-    if (undefined.bytes && isGlobal(a.space, address))
-      reportStored(w, i, l, {bytes, false}, undefined);
-    if (target)
-      std::memcpy(target, value, bytes * elements);
-  });
+  eachRun(mask, w.row(i.s[0]), uint64_t(i.offset), a.bytes * a.elements, false,
+          [&](const LaneRun &run) {
+            if (!w.machine.stopped && a.strength == Strength::Weak &&
+                !(run.lanes & undefinedLanes) && storeRun(w, i, run))
+              return;
+            forLanes(run.lanes, [&](int l) {
+              if (!w.machine.stopped)
+                storeLane(w, i, l, undefinedLanes >> l & 1);
+            });
+          });
   return Flow::Next;
 }
 

@@ -8,6 +8,7 @@
 
 #include "Machine/Warp.h"
 #include "Numerics/Formats.h"
+#include "Numerics/Vectorised.h"
 #include "Program/Decoder.h"
 
 #include <cfenv>
@@ -96,41 +97,56 @@ inline uint64_t flushHalf(uint64_t bits) {
   return bits & 0x7c00 ? bits : bits & 0x8000;
 }
 
-/// f(lane) for the lanes of the mask; a plain loop, which vectorises, when all
-/// are there.
+/// d[lane] = f(lane) for the lanes of the mask. Most often all are there. The
+/// loop vectorises, so that f is called for others, too; it must do no more
+/// than compute, of row elements at `lane`.
 template <typename F>
-inline void eachLane(uint32_t mask, F f) {
-  if (mask == ~0u) {
+inline __attribute__((always_inline)) void setLanes(uint64_t *d, uint32_t mask,
+                                                    F f) {
+  if (!(mask & (mask - 1)))
+    return forLanes(mask, [&](int lane) { d[lane] = f(lane); });
+  uint64_t some[32];
+  uint64_t *to = mask == ~0u ? d : some;
+  FP8_INDEPENDENT
+  for (int lane = 0; lane < 32; ++lane)
+    to[lane] = f(lane);
+  if (to == some)
     for (int lane = 0; lane < 32; ++lane)
-      f(lane);
-    return;
-  }
-  forLanes(mask, f);
+      d[lane] = mask >> lane & 1 ? some[lane] : d[lane];
+}
+
+/// A bit for each lane of the mask of which the predicate holds; `holds` is as
+/// f of setLanes().
+template <typename F>
+inline __attribute__((always_inline)) uint32_t testLanes(uint32_t mask,
+                                                         F holds) {
+  uint32_t result = 0;
+  for (int lane = 0; lane < 32; ++lane)
+    result |= uint32_t(holds(lane)) << lane;
+  return result & mask;
 }
 
 template <typename T, typename Op>
-Flow unary(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
+FP8_VECTORISED_TEMPLATE Flow unary(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]);
-  eachLane(mask, [&](int l) { d[l] = put(Op::apply(get<T>(a[l]))); });
+  setLanes(w.row(i.d[0]), mask,
+           [=](int l) { return put(Op::apply(get<T>(a[l]))); });
   return Flow::Next;
 }
 
 template <typename T, typename Op>
-Flow binary(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
+FP8_VECTORISED_TEMPLATE Flow binary(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
-  eachLane(mask,
-           [&](int l) { d[l] = put(Op::apply(get<T>(a[l]), get<T>(b[l]))); });
+  setLanes(w.row(i.d[0]), mask,
+           [=](int l) { return put(Op::apply(get<T>(a[l]), get<T>(b[l]))); });
   return Flow::Next;
 }
 
 template <typename T, typename Op>
-Flow ternary(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
+FP8_VECTORISED_TEMPLATE Flow ternary(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]);
-  eachLane(mask, [&](int l) {
-    d[l] = put(Op::apply(get<T>(a[l]), get<T>(b[l]), get<T>(c[l])));
+  setLanes(w.row(i.d[0]), mask, [=](int l) {
+    return put(Op::apply(get<T>(a[l]), get<T>(b[l]), get<T>(c[l])));
   });
   return Flow::Next;
 }

@@ -13,17 +13,15 @@ namespace {
 enum class Logic { And, Or, Xor };
 
 template <Logic L>
-Flow logic(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
+FP8_VECTORISED_TEMPLATE Flow logic(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
-  eachLane(mask, [&](int l) {
-    d[l] = L == Logic::And  ? a[l] & b[l]
-           : L == Logic::Or ? a[l] | b[l]
-                            : a[l] ^ b[l];
+  const uint64_t keep = i.get<KeptBits>().mask;
+  setLanes(w.row(i.d[0]), mask, [=](int l) {
+    return (L == Logic::And  ? a[l] & b[l]
+            : L == Logic::Or ? a[l] | b[l]
+                             : a[l] ^ b[l]) &
+           keep;
   });
-  uint64_t keep = i.get<KeptBits>().mask;
-  if (keep != ~uint64_t(0))
-    eachLane(mask, [&](int l) { d[l] &= keep; });
   return Flow::Next;
 }
 
@@ -53,11 +51,11 @@ bool decodeLogic(Decoder &d, Inst &i) {
   return operands(d, i, type, 2);
 }
 
+FP8_VECTORISED
 Flow notBits(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
-  uint64_t keep = i.get<KeptBits>().mask;
-  eachLane(mask, [&](int l) { d[l] = ~a[l] & keep; });
+  const uint64_t keep = i.get<KeptBits>().mask;
+  setLanes(w.row(i.d[0]), mask, [=](int l) { return ~a[l] & keep; });
   return Flow::Next;
 }
 Flow notPredicate(Warp &w, const Inst &i, uint32_t mask) {
@@ -66,27 +64,25 @@ Flow notPredicate(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 /// cnot: 1 for zero, else 0.
+FP8_VECTORISED
 Flow isZero(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
-  uint64_t keep = i.get<KeptBits>().mask;
-  eachLane(mask, [&](int l) { d[l] = (a[l] & keep) == 0; });
+  const uint64_t keep = i.get<KeptBits>().mask;
+  setLanes(w.row(i.d[0]), mask,
+           [=](int l) { return uint64_t((a[l] & keep) == 0); });
   return Flow::Next;
 }
 
 template <typename T, bool Left>
-Flow shift(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
+FP8_VECTORISED_TEMPLATE Flow shift(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
-  constexpr unsigned bits = sizeof(T) * 8;
-  eachLane(mask, [&](int l) {
-    uint32_t n = uint32_t(b[l]);
-    T value = T(a[l]);
-    if (Left)
-      d[l] = n >= bits ? 0 : put(T(uint64_t(value) << n));
-    else
-      d[l] = put(n >= bits ? T(std::is_signed_v<T> && value < 0 ? -1 : 0)
-                           : T(value >> n));
+  constexpr uint32_t bits = sizeof(T) * 8;
+  setLanes(w.row(i.d[0]), mask, [=](int l) {
+    const uint32_t n = uint32_t(b[l]), within = n & (bits - 1);
+    const T value = T(a[l]);
+    const T beyond = T(!Left && std::is_signed_v<T> && value < 0 ? -1 : 0);
+    const T moved = T(Left ? uint64_t(value) << within : value >> within);
+    return put(n >= bits ? beyond : moved);
   });
   return Flow::Next;
 }
@@ -100,16 +96,15 @@ struct ShiftRight {
 };
 
 template <bool Left, bool Wrap>
-Flow funnel(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
+FP8_VECTORISED_TEMPLATE Flow funnel(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]);
-  eachLane(mask, [&](int l) {
+  setLanes(w.row(i.d[0]), mask, [=](int l) {
     uint32_t n = Wrap                  ? uint32_t(c[l]) & 31
                  : uint32_t(c[l]) > 32 ? 32
                                        : uint32_t(c[l]);
     uint64_t both = b[l] << 32 | uint32_t(a[l]);
-    d[l] =
-        Left ? uint32_t(n == 32 ? both : both << n >> 32) : uint32_t(both >> n);
+    return uint64_t(Left ? uint32_t(n == 32 ? both : both << n >> 32)
+                         : uint32_t(both >> n));
   });
   return Flow::Next;
 }
@@ -119,32 +114,48 @@ struct TruthTable {
   uint64_t bits;
 };
 
+FP8_VECTORISED
 Flow lop3(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
   const uint64_t *pa = w.row(i.s[0]), *pb = w.row(i.s[1]), *pc = w.row(i.s[2]);
-  uint32_t table = uint32_t(i.get<TruthTable>().bits);
-  eachLane(mask, [&](int l) {
-    uint32_t a = uint32_t(pa[l]), b = uint32_t(pb[l]), c = uint32_t(pc[l]),
-             r = 0;
-    r |= table & 1 ? ~a & ~b & ~c : 0;
-    r |= table & 2 ? ~a & ~b & c : 0;
-    r |= table & 4 ? ~a & b & ~c : 0;
-    r |= table & 8 ? ~a & b & c : 0;
-    r |= table & 16 ? a & ~b & ~c : 0;
-    r |= table & 32 ? a & ~b & c : 0;
-    r |= table & 64 ? a & b & ~c : 0;
-    r |= table & 128 ? a & b & c : 0;
-    d[l] = r;
+  const uint64_t table = i.get<TruthTable>().bits;
+  uint64_t row[8]; // of the table, as bits for all places
+  for (unsigned n = 0; n < 8; ++n)
+    row[n] = table >> n & 1 ? 0xffffffff : 0;
+  setLanes(w.row(i.d[0]), mask, [&](int l) {
+    const uint64_t a = pa[l], b = pb[l], c = pc[l];
+    auto ofC = [&](unsigned n) { return (row[n] & ~c) | (row[n + 1] & c); };
+    auto ofB = [&](unsigned n) { return (ofC(n) & ~b) | (ofC(n + 2) & b); };
+    return (ofB(0) & ~a) | (ofB(4) & a);
   });
   return Flow::Next;
 }
 
 /// Payload of prmt: how the bytes are selected.
 enum class Prmt { Index, F4e, B4e, Rc8, Ecl, Ecr, Rc16 };
+
+FP8_VECTORISED
+void permuteByIndex(uint64_t *d, const uint64_t *a, const uint64_t *b,
+                    const uint64_t *c, uint32_t mask) {
+  setLanes(d, mask, [=](int l) {
+    const uint64_t source = b[l] << 32 | uint32_t(a[l]);
+    uint64_t r = 0;
+    for (unsigned k = 0; k < 4; ++k) {
+      const uint64_t s = c[l] >> (4 * k) & 15;
+      const uint64_t byte = source >> ((s & 7) * 8) & 0xff;
+      r |= (s & 8 ? (byte >> 7) * 0xff : byte) << (8 * k);
+    }
+    return r;
+  });
+}
+
 Flow prmt(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]);
   Prmt mode = i.get<Prmt>();
+  if (mode == Prmt::Index) {
+    permuteByIndex(d, a, b, c, mask);
+    return Flow::Next;
+  }
   forLanes(mask, [&](int l) {
     uint64_t source = b[l] << 32 | uint32_t(a[l]);
     uint32_t control = uint32_t(c[l]), n = control & 3, r = 0;
@@ -152,7 +163,6 @@ Flow prmt(Warp &w, const Inst &i, uint32_t mask) {
       uint32_t s = 0;
       switch (mode) {
       case Prmt::Index:
-        s = control >> (4 * k) & 15;
         break;
       case Prmt::F4e:
         s = n + k;
@@ -174,8 +184,6 @@ Flow prmt(Warp &w, const Inst &i, uint32_t mask) {
         break;
       }
       uint32_t byte = uint32_t(source >> ((s & 7) * 8)) & 0xff;
-      if (s & 8)
-        byte = byte & 0x80 ? 0xff : 0;
       r |= byte << (8 * k);
     }
     d[l] = r;

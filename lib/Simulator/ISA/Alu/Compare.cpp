@@ -6,41 +6,50 @@
 
 #include "ISA/Alu/Alu.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <string_view>
 
 using namespace fp8::sim;
 
 namespace {
 
-enum class Comparison : uint8_t {
-  Eq,
-  Ne,
-  Lt,
-  Le,
-  Gt,
-  Ge,
-  Lo,
-  Ls,
-  Hi,
-  Hs,
-  Equ,
-  Neu,
-  Ltu,
-  Leu,
-  Gtu,
-  Geu,
-  Num,
-  Nan
+/// How two numbers stand to each other, a bit each.
+enum Relation : uint8_t { kLess = 1, kEqual = 2, kGreater = 4, kUnordered = 8 };
+
+struct Comparison {
+  std::string_view name;
+  uint8_t holds;   ///< in these relations
+  bool ofUnsigned; ///< whatever the type
 };
-const std::initializer_list<std::string_view> kComparisons = {
-    "eq", "ne",  "lt",  "le",  "gt",  "ge",  "lo",  "ls",  "hi",
-    "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
+constexpr Comparison kComparisons[] = {
+    {"eq", kEqual, false},
+    {"ne", kLess | kGreater, false},
+    {"lt", kLess, false},
+    {"le", kLess | kEqual, false},
+    {"gt", kGreater, false},
+    {"ge", kGreater | kEqual, false},
+    {"lo", kLess, true},
+    {"ls", kLess | kEqual, true},
+    {"hi", kGreater, true},
+    {"hs", kGreater | kEqual, true},
+    {"equ", kEqual | kUnordered, false},
+    {"neu", kLess | kGreater | kUnordered, false},
+    {"ltu", kLess | kUnordered, false},
+    {"leu", kLess | kEqual | kUnordered, false},
+    {"gtu", kGreater | kUnordered, false},
+    {"geu", kGreater | kEqual | kUnordered, false},
+    {"num", kLess | kEqual | kGreater, false},
+    {"nan", kUnordered, false},
+};
 
 enum class Combination : uint8_t { None, And, Or, Xor };
 
 /// Payload of setp and set.
 struct Test {
-  Comparison comparison;
+  uint8_t relations;       ///< in which it is true
+  bool ofUnsigned;         ///< Comparison::ofUnsigned
   Combination combination; ///< of the result with predicate source 0
   bool flush;              ///< .ftz
   uint64_t truth;          ///< what set writes for true
@@ -52,69 +61,41 @@ struct Test {
   }
 };
 
-template <typename T>
-bool compare(Comparison comparison, T a, T b) {
-  bool unordered = a != a || b != b;
-  switch (comparison) {
-  case Comparison::Eq:
-    return a == b;
-  case Comparison::Ne:
-    return !unordered && a != b;
-  case Comparison::Lt:
-  case Comparison::Lo:
-    return a < b;
-  case Comparison::Le:
-  case Comparison::Ls:
-    return a <= b;
-  case Comparison::Gt:
-  case Comparison::Hi:
-    return a > b;
-  case Comparison::Ge:
-  case Comparison::Hs:
-    return a >= b;
-  case Comparison::Equ:
-    return unordered || a == b;
-  case Comparison::Neu:
-    return unordered || a != b;
-  case Comparison::Ltu:
-    return unordered || a < b;
-  case Comparison::Leu:
-    return unordered || a <= b;
-  case Comparison::Gtu:
-    return unordered || a > b;
-  case Comparison::Geu:
-    return unordered || a >= b;
-  case Comparison::Num:
-    return !unordered;
-  case Comparison::Nan:
-    return unordered;
-  }
-  return false;
-}
-
 /// Compares what the rows have from bit `shift` on.
 template <typename T>
-uint32_t compareRows(Warp &w, const Inst &i, uint32_t mask,
-                     unsigned shift = 0) {
+FP8_VECTORISED_TEMPLATE uint32_t compareRows(Warp &w, const Inst &i,
+                                             uint32_t mask,
+                                             unsigned shift = 0) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
   const Test &test = i.get<Test>();
-  uint32_t result = 0;
-  auto load = [&](uint64_t bits) {
+  const bool flushes = test.flush;
+  auto load = [=](uint64_t bits) {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
       bits >>= shift;
-      return float(get<T>(test.flush ? flushHalf(bits & 0xffff) : bits));
+      return float(get<T>(flushes ? flushHalf(bits & 0xffff) : bits));
     } else if constexpr (std::is_same_v<T, float>) {
       float v = get<float>(bits);
-      return test.flush && std::fabs(v) < 0x1p-126f ? std::copysign(0.0f, v)
-                                                    : v;
+      return flushes && std::fabs(v) < 0x1p-126f ? std::copysign(0.0f, v) : v;
     } else {
       return get<T>(bits);
     }
   };
-  forLanes(mask, [&](int l) {
-    result |= uint32_t(compare(test.comparison, load(a[l]), load(b[l]))) << l;
-  });
-  return result;
+  const uint32_t less =
+      testLanes(mask, [=](int l) { return load(a[l]) < load(b[l]); });
+  const uint32_t equal =
+      testLanes(mask, [=](int l) { return load(a[l]) == load(b[l]); });
+  uint32_t unordered = 0;
+  if constexpr (!std::is_integral_v<T>)
+    unordered = testLanes(mask, [=](int l) {
+      const auto x = load(a[l]), y = load(b[l]);
+      return (x != x) | (y != y);
+    });
+  const uint32_t greater = mask & ~(less | equal | unordered);
+  auto where = [&](Relation relation, uint32_t lanes) {
+    return test.relations & relation ? lanes : 0;
+  };
+  return where(kLess, less) | where(kEqual, equal) | where(kGreater, greater) |
+         where(kUnordered, unordered);
 }
 
 template <typename T>
@@ -138,8 +119,9 @@ Flow set(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t result = compareRows<T>(w, i, mask);
   if (test.combination != Combination::None)
     result = test.combine(result, w.predicate(i, 0));
-  uint64_t *d = w.row(i.d[0]);
-  forLanes(mask, [&](int l) { d[l] = result >> l & 1 ? test.truth : 0; });
+  const uint64_t truth = test.truth;
+  setLanes(w.row(i.d[0]), mask,
+           [=](int l) { return result >> l & 1 ? truth : 0; });
   return Flow::Next;
 }
 
@@ -167,10 +149,9 @@ Flow setPair(Warp &w, const Inst &i, uint32_t mask) {
     low = test.combine(low, w.predicate(i, 0));
     high = test.combine(high, w.predicate(i, 0));
   }
-  uint64_t *d = w.row(i.d[0]);
-  forLanes(mask, [&](int l) {
-    d[l] = (low >> l & 1 ? test.truth : 0) |
-           (high >> l & 1 ? test.truth << 16 : 0);
+  const uint64_t truth = test.truth;
+  setLanes(w.row(i.d[0]), mask, [=](int l) {
+    return (low >> l & 1 ? truth : 0) | (high >> l & 1 ? truth << 16 : 0);
   });
   return Flow::Next;
 }
@@ -201,10 +182,9 @@ struct SetMaker {
   static constexpr Handler handler = set<T>;
 };
 
-Type asUnsigned(Type type, Comparison comparison) {
-  bool isUnsigned =
-      comparison >= Comparison::Lo && comparison <= Comparison::Hs;
-  if (!isUnsigned)
+/// The type as which it is compared.
+Type comparedType(Type type, const Test &test) {
+  if (!test.ofUnsigned)
     return type;
   return typeSize(type) == 2   ? Type::U16
          : typeSize(type) == 4 ? Type::U32
@@ -212,10 +192,13 @@ Type asUnsigned(Type type, Comparison comparison) {
 }
 
 bool takeComparison(Decoder &d, Test &test) {
-  int comparison = d.takeOneOf(kComparisons);
-  if (comparison < 0)
+  auto found = std::find_if(
+      std::begin(kComparisons), std::end(kComparisons),
+      [&](const Comparison &comparison) { return d.take(comparison.name); });
+  if (found == std::end(kComparisons))
     return d.fail("needs a comparison such as .eq");
-  test.comparison = Comparison(comparison);
+  test.relations = found->holds;
+  test.ofUnsigned = found->ofUnsigned;
   test.combination = Combination(d.takeOneOf({"and", "or", "xor"}) + 1);
   test.flush = d.take("ftz");
   return true;
@@ -233,10 +216,9 @@ bool decodeSetp(Decoder &d, Inst &i) {
   if (!takeComparison(d, test))
     return false;
   Type type = d.takeType();
-  i.fn = type == Type::F16x2 ? setpPair<Half>
-         : type == Type::BF16x2
-             ? setpPair<BFloat>
-             : forType<SetpMaker>(asUnsigned(type, test.comparison));
+  i.fn = type == Type::F16x2    ? setpPair<Half>
+         : type == Type::BF16x2 ? setpPair<BFloat>
+                                : forType<SetpMaker>(comparedType(type, test));
   return d.predicateDestination(i) && takeCompared(d, i, type);
 }
 
@@ -267,19 +249,20 @@ bool decodeSet(Decoder &d, Inst &i) {
     i.fn = type == Type::F16x2 ? setPair<Half> : setPair<BFloat>;
   } else {
     test.truth = truthOf(target);
-    i.fn = forType<SetMaker>(asUnsigned(type, test.comparison));
+    i.fn = forType<SetMaker>(comparedType(type, test));
   }
   if (typeSize(target) != 2 && typeSize(target) != 4)
     return d.fail("needs a destination of 16 or 32 bits");
   return d.destination(i, target) && takeCompared(d, i, type);
 }
 
+FP8_VECTORISED
 Flow selp(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
-  uint64_t *d = w.row(i.d[0]);
-  uint32_t p = w.predicate(i, 0);
-  uint64_t keep = i.get<KeptBits>().mask;
-  eachLane(mask, [&](int l) { d[l] = (p >> l & 1 ? a[l] : b[l]) & keep; });
+  const uint32_t p = w.predicate(i, 0);
+  const uint64_t keep = i.get<KeptBits>().mask;
+  setLanes(w.row(i.d[0]), mask,
+           [=](int l) { return (p >> l & 1 ? a[l] : b[l]) & keep; });
   return Flow::Next;
 }
 
@@ -291,12 +274,11 @@ Flow selectPredicate(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 template <bool Float>
-Flow slct(Warp &w, const Inst &i, uint32_t mask) {
+FP8_VECTORISED_TEMPLATE Flow slct(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]);
-  uint64_t *d = w.row(i.d[0]);
-  forLanes(mask, [&](int l) {
+  setLanes(w.row(i.d[0]), mask, [=](int l) {
     bool first = Float ? get<float>(c[l]) >= 0 : int32_t(c[l]) >= 0;
-    d[l] = first ? a[l] : b[l];
+    return first ? a[l] : b[l];
   });
   return Flow::Next;
 }

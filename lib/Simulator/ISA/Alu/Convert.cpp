@@ -59,6 +59,29 @@ double roundToInteger(double value, Rounding rounding) {
   return value;
 }
 
+/// How many bits of a register are taken, as which integers, and how many of
+/// these a register gets, extended by its sign or by zeros.
+struct Extension {
+  unsigned fromBits;
+  bool fromSigned;
+  unsigned toBits;
+  bool toSigned;
+  uint64_t kept;
+};
+
+FP8_VECTORISED
+void extendLanes(uint64_t *d, const uint64_t *a, uint32_t mask, Extension e) {
+  auto extended = [](uint64_t value, unsigned bits, bool isSigned) {
+    const uint64_t up = value << (64 - bits);
+    return isSigned ? uint64_t(int64_t(up) >> (64 - bits)) : up >> (64 - bits);
+  };
+  setLanes(d, mask, [=](int l) {
+    return extended(extended(a[l], e.fromBits, e.fromSigned), e.toBits,
+                    e.toSigned) &
+           e.kept;
+  });
+}
+
 Flow integerToInteger(Warp &w, const Inst &i, uint32_t mask) {
   const Conversion &c = i.get<Conversion>();
   uint64_t *d = w.row(i.d[0]);
@@ -66,14 +89,18 @@ Flow integerToInteger(Warp &w, const Inst &i, uint32_t mask) {
   unsigned fromBytes = typeSize(c.from), toBytes = typeSize(c.to);
   bool fromSigned = isSignedType(c.from), toSigned = isSignedType(c.to);
   uint64_t narrow = lowBits(toBytes * 8), source = lowBits(fromBytes * 8);
+  if (!c.saturate) {
+    extendLanes(d, a, mask,
+                {fromBytes * 8, fromSigned, toBytes * 8,
+                 toSigned && toBytes < 8, c.kept});
+    return Flow::Next;
+  }
   forLanes(mask, [&](int l) {
     __int128 value = fromSigned ? __int128(signExtend(a[l], fromBytes))
                                 : __int128(a[l] & source);
-    if (c.saturate) {
-      __int128 high = toSigned ? __int128(narrow >> 1) : __int128(narrow);
-      __int128 low = toSigned ? -high - 1 : 0;
-      value = std::clamp(value, low, high);
-    }
+    __int128 high = toSigned ? __int128(narrow >> 1) : __int128(narrow);
+    __int128 low = toSigned ? -high - 1 : 0;
+    value = std::clamp(value, low, high);
     uint64_t bits = uint64_t(value) & narrow;
     if (toSigned && toBytes < 8)
       bits = uint64_t(signExtend(bits, toBytes));
@@ -113,6 +140,15 @@ Flow floatToInteger(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+FP8_VECTORISED
+void wordsToFloat(uint64_t *d, const uint64_t *a, uint32_t mask,
+                  bool isSigned) {
+  if (isSigned)
+    setLanes(d, mask, [=](int l) { return put(float(int32_t(a[l]))); });
+  else
+    setLanes(d, mask, [=](int l) { return put(float(uint32_t(a[l]))); });
+}
+
 Flow integerToFloat(Warp &w, const Inst &i, uint32_t mask) {
   const Conversion &c = i.get<Conversion>();
   uint64_t *d = w.row(i.d[0]);
@@ -120,6 +156,10 @@ Flow integerToFloat(Warp &w, const Inst &i, uint32_t mask) {
   unsigned bytes = typeSize(c.from);
   bool fromSigned = isSignedType(c.from);
   uint64_t source = lowBits(bytes * 8);
+  if (bytes == 4 && c.to == Type::F32 && c.rounding == Rounding::NearestEven) {
+    wordsToFloat(d, a, mask, fromSigned);
+    return Flow::Next;
+  }
   forLanes(mask, [&](int l) {
     if (bytes == 8 &&
         c.to == Type::F32) { // not through double: that would round twice
@@ -147,6 +187,36 @@ Flow integerToFloat(Warp &w, const Inst &i, uint32_t mask) {
     d[l] = storeFloat(c.to, value, c.rounding, false);
   });
   return Flow::Next;
+}
+
+// Conversions of numbers that nothing modifies, to the nearest.
+uint64_t canonicalWord(float value) {
+  return value != value ? 0x7fffffff : bitCast<uint32_t>(value);
+}
+constexpr auto kToF16 = [](uint64_t a) { return floatToF16(get<float>(a)); };
+constexpr auto kToBF16 = [](uint64_t a) { return floatToBF16(get<float>(a)); };
+constexpr auto kFromF16 = [](uint64_t a) {
+  return canonicalWord(f16ToFloat(uint16_t(a)));
+};
+constexpr auto kFromBF16 = [](uint64_t a) {
+  return canonicalWord(bf16ToFloat(uint16_t(a)));
+};
+template <const auto &Convert>
+FP8_VECTORISED_TEMPLATE Flow direct(Warp &w, const Inst &i, uint32_t mask) {
+  const uint64_t *a = w.row(i.s[0]);
+  setLanes(w.row(i.d[0]), mask, [=](int l) { return uint64_t(Convert(a[l])); });
+  return Flow::Next;
+}
+/// Null for other conversions.
+Handler findDirect(const Conversion &c) {
+  if (c.modifies() || c.rounding != Rounding::NearestEven)
+    return nullptr;
+  const bool fromFloat = c.from == Type::F32, toFloat = c.to == Type::F32;
+  return fromFloat && c.to == Type::F16    ? direct<kToF16>
+         : fromFloat && c.to == Type::BF16 ? direct<kToBF16>
+         : toFloat && c.from == Type::F16  ? direct<kFromF16>
+         : toFloat && c.from == Type::BF16 ? direct<kFromBF16>
+                                           : nullptr;
 }
 
 Flow floatToFloat(Warp &w, const Inst &i, uint32_t mask) {
@@ -247,6 +317,8 @@ bool decodeCvt(Decoder &d, Inst &i) {
                      : (toInteger ? floatToInteger : floatToFloat);
   if (i.fn == integerToInteger && !c.saturate)
     spreadBits(i);
+  if (Handler handler = findDirect(c))
+    i.fn = handler;
   const ast::Operand *operand = d.peekOperand();
   c.kept = lowBits(operand ? d.registerBytes(*operand) * 8 : 0);
   return d.destination(i, target) && d.source(i, source);

@@ -7,6 +7,8 @@
 #include "Machine/Machine.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 using namespace fp8::sim;
 
@@ -50,18 +52,30 @@ double decode(const PackedType &from, uint64_t bits) {
                       : decodeFloat(from.format, code);
 }
 
+FP8_VECTORISED
+void packWide(uint64_t *d, uint32_t mask, const uint64_t *a, const uint64_t *b,
+              bool isHalf) {
+  auto join = [=](auto round) {
+    setLanes(d, mask, [=](int l) {
+      return uint64_t(round(get<float>(a[l])) << 16 | round(get<float>(b[l])));
+    });
+  };
+  if (isHalf)
+    join([](float value) { return uint32_t(floatToF16(value)); });
+  else
+    join([](float value) { return uint32_t(floatToBF16(value)); });
+}
+
 /// cvt.…x2.f32 d, a, b: a goes to the upper half.
 Flow packPair(Warp &w, const Inst &i, uint32_t mask) {
   const Conversion &c = i.get<Conversion>();
   const PackedType &to = *find(c.to);
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
-  if (c.to == Type::BF16x2 && !c.modifies() &&
-      c.rounding == Rounding::NearestEven) {
-    eachLane(mask, [&](int l) {
-      d[l] = uint32_t(floatToBF16(get<float>(a[l]))) << 16 |
-             floatToBF16(get<float>(b[l]));
-    });
+  const bool direct =
+      isWide(to) && !c.modifies() && c.rounding == Rounding::NearestEven;
+  if (direct) {
+    packWide(d, mask, a, b, c.to == Type::F16x2);
     return Flow::Next;
   }
   forLanes(mask, [&](int l) {
@@ -71,12 +85,36 @@ Flow packPair(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// The codes of `from`, which has at most 8 bits, in a wide type, which has all
+/// its numbers.
+const uint16_t *wideCodes(const PackedType &from, const PackedType &to) {
+  using Codes = std::array<uint16_t, 256>;
+  static const auto all = [] {
+    std::array<std::array<Codes, std::size(kTypes)>, 2> tables{};
+    const Conversion plain{};
+    for (size_t wide = 0; wide < 2; ++wide)
+      for (size_t n = 2; n < std::size(kTypes); ++n)
+        for (uint32_t code = 0; code < 256; ++code)
+          tables[wide][n][code] =
+              uint16_t(encode(kTypes[wide], plain, decode(kTypes[n], code)));
+    return tables;
+  }();
+  return all[size_t(&to - kTypes)][size_t(&from - kTypes)].data();
+}
+
 /// From one pair to another.
 Flow convertPair(Warp &w, const Inst &i, uint32_t mask) {
   const Conversion &c = i.get<Conversion>();
   const PackedType &from = *find(c.from), &to = *find(c.to);
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
+  if (isWide(to) && !c.modifies() && c.rounding == Rounding::NearestEven) {
+    const uint16_t *codes = wideCodes(from, to);
+    forLanes(mask, [&](int l) {
+      d[l] = codes[a[l] & 255] | uint32_t(codes[a[l] >> from.bits & 255]) << 16;
+    });
+    return Flow::Next;
+  }
   forLanes(mask, [&](int l) {
     d[l] = encode(to, c, decode(from, a[l])) |
            encode(to, c, decode(from, a[l] >> from.bits)) << to.bits;

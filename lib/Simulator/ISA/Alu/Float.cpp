@@ -72,18 +72,8 @@ struct Value<double> {
   static double pack(double v) { return canonical(v); }
 };
 
-/// fma.f32 of all lanes.
-FP8_VECTORISED
-void fuseLanes(uint64_t *d, const uint64_t *a, const uint64_t *b,
-               const uint64_t *c) {
-  FP8_INDEPENDENT
-  for (int l = 0; l < 32; ++l)
-    d[l] = put(canonical(
-        std::fma(get<float>(a[l]), get<float>(b[l]), get<float>(c[l]))));
-}
-
 template <typename Format, const auto &Op, unsigned Arity>
-Flow plain(Warp &w, const Inst &i, uint32_t mask) {
+FP8_VECTORISED_TEMPLATE Flow plain(Warp &w, const Inst &i, uint32_t mask) {
   using T = typename Value<Format>::Type;
   // 16-bit formats compute in double: products and sums of two are exact, so
   // rounding happens once.
@@ -93,20 +83,15 @@ Flow plain(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[Arity > 1 ? 1 : 0]),
                  *c = w.row(i.s[Arity > 2 ? 2 : 0]);
-  const FloatModifiers &modifiers = i.get<FloatModifiers>();
+  const FloatModifiers modifiers = i.get<FloatModifiers>();
   const bool modified = modifiers.any(), flushes = modifiers.flush;
-  if constexpr (std::is_same_v<Format, float> && Arity == 3)
-    if (!modified && mask == ~0u) {
-      fuseLanes(d, a, b, c);
-      return Flow::Next;
-    }
-  auto load = [&](uint64_t bits) {
+  auto load = [=](uint64_t bits) {
     if constexpr (std::is_same_v<Format, Half>)
       bits = flushes ? flushHalf(bits) : bits;
     T value = T(get<Format>(bits));
     return C(flushes ? flush(value) : value);
   };
-  auto compute = [&](int l) {
+  auto compute = [=](int l) {
     C r;
     if constexpr (Arity == 1)
       r = Op(load(a[l]));
@@ -116,15 +101,18 @@ Flow plain(Warp &w, const Inst &i, uint32_t mask) {
       r = Op(load(a[l]), load(b[l]), load(c[l]));
     if (modified)
       r = finish(r, modifiers);
-    if constexpr (std::is_same_v<Format, Half> ||
-                  std::is_same_v<Format, BFloat>) {
-      d[l] = put(Format::from(r));
-      if (std::is_same_v<Format, Half> && flushes)
-        d[l] = flushHalf(d[l]);
-    } else
-      d[l] = put(Value<Format>::pack(r));
+    if constexpr (std::is_same_v<C, T>) {
+      return put(Value<Format>::pack(r));
+    } else {
+      uint64_t bits = put(Format::from(r));
+      return std::is_same_v<Format, Half> && flushes ? flushHalf(bits) : bits;
+    }
   };
-  eachLane(mask, compute);
+  // What calls functions of the host takes a lane at a time.
+  if constexpr (Arity > 1 && std::is_same_v<C, T>)
+    setLanes(d, mask, compute);
+  else
+    forLanes(mask, [=](int l) { d[l] = compute(l); });
   return Flow::Next;
 }
 
@@ -227,16 +215,15 @@ Flow minMax(Warp &w, const Inst &i, uint32_t mask) {
 
 /// abs and neg work on the sign bit.
 template <bool Neg, unsigned Bits>
-Flow sign(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
+FP8_VECTORISED_TEMPLATE Flow sign(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]);
   constexpr uint64_t bit = uint64_t(1) << (Bits - 1);
   const bool flushes = Bits == 32 && i.get<FloatModifiers>().flush;
-  eachLane(mask, [&](int l) {
+  setLanes(w.row(i.d[0]), mask, [=](int l) {
     uint64_t v = a[l];
     if (flushes)
       v = put(flush(get<float>(v)));
-    d[l] = Neg ? v ^ bit : v & ~bit;
+    return Neg ? v ^ bit : v & ~bit;
   });
   return Flow::Next;
 }
@@ -311,11 +298,10 @@ bool decodeFunction(Decoder &d, Inst &i) {
 
 template <typename T>
 Flow copysign(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
   // copysign.a,b: the sign of a, the magnitude of b.
-  eachLane(mask, [&](int l) {
-    d[l] = put(std::copysign(get<T>(b[l]), get<T>(a[l])));
+  setLanes(w.row(i.d[0]), mask, [=](int l) {
+    return put(std::copysign(get<T>(b[l]), get<T>(a[l])));
   });
   return Flow::Next;
 }

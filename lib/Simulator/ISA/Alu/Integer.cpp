@@ -148,13 +148,12 @@ struct With {
 
 /// mul.wide and mad.wide: the product, and the addend, have twice the width.
 template <typename T, typename W, bool Addend>
-Flow mulWide(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
+FP8_VECTORISED_TEMPLATE Flow mulWide(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]),
                  *c = w.row(i.s[Addend ? 2 : 0]);
-  eachLane(mask, [&](int l) {
+  setLanes(w.row(i.d[0]), mask, [=](int l) {
     uint64_t product = uint64_t(W(get<T>(a[l]))) * uint64_t(W(get<T>(b[l])));
-    d[l] = put(W(Addend ? product + c[l] : product));
+    return put(W(Addend ? product + c[l] : product));
   });
   return Flow::Next;
 }

@@ -16,19 +16,18 @@ using ast::Operand;
 
 namespace {
 
+FP8_VECTORISED
 Flow move(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
-  uint64_t keep = i.get<KeptBits>().mask;
-  eachLane(mask, [&](int l) { d[l] = a[l] & keep; });
+  const uint64_t keep = i.get<KeptBits>().mask;
+  setLanes(w.row(i.d[0]), mask, [=](int l) { return a[l] & keep; });
   return Flow::Next;
 }
 
 Flow move128(Warp &w, const Inst &i, uint32_t mask) {
   for (uint32_t half = 0; half < 2; ++half) {
-    uint64_t *d = w.row(i.d[0] + half);
     const uint64_t *a = w.row(i.s[0] + half);
-    eachLane(mask, [&](int l) { d[l] = a[l]; });
+    setLanes(w.row(i.d[0] + half), mask, [=](int l) { return a[l]; });
   }
   return Flow::Next;
 }
@@ -60,19 +59,17 @@ void insertBits(uint64_t *__restrict to, const uint64_t *__restrict from,
     to[l] |= (from[l] & keep) << shift;
 }
 FP8_VECTORISED
-void extractBits(uint64_t *__restrict to, const uint64_t *__restrict from,
+void extractBits(uint64_t *to, uint32_t mask, const uint64_t *from,
                  uint64_t keep, unsigned shift) {
-  for (int l = 0; l < 32; ++l)
-    to[l] = from[l] >> shift & keep;
+  setLanes(to, mask, [=](int l) { return from[l] >> shift & keep; });
 }
 
-/// Two elements, of all lanes.
+/// Two elements.
 FP8_VECTORISED
-void joinBits(uint64_t *to, const uint64_t *low, const uint64_t *high,
-              uint64_t keep, unsigned shift) {
-  FP8_INDEPENDENT
-  for (int l = 0; l < 32; ++l)
-    to[l] = (low[l] & keep) | (high[l] & keep) << shift;
+void joinBits(uint64_t *to, uint32_t mask, const uint64_t *low,
+              const uint64_t *high, uint64_t keep, unsigned shift) {
+  setLanes(to, mask,
+           [=](int l) { return (low[l] & keep) | (high[l] & keep) << shift; });
 }
 
 /// mov.b64 d, {a, b}.
@@ -81,15 +78,15 @@ Flow pack(Warp &w, const Inst &i, uint32_t mask) {
   unsigned bits = i.get<Elements>().bits;
   uint64_t keep = lowBits(bits);
   uint64_t *d = w.row(i.d[0]), *high = w.row(i.d[0] + 1);
-  if (i.listCount == 2 && bits <= 32 && mask == ~0u) {
-    joinBits(d, w.row(rows[0]), w.row(rows[1]), keep, bits);
+  if (i.listCount == 2 && bits <= 32) {
+    joinBits(d, mask, w.row(rows[0]), w.row(rows[1]), keep, bits);
     return Flow::Next;
   }
   if (bits * i.listCount <= 64) {
     uint64_t values[32] = {};
     for (uint32_t n = 0; n < i.listCount; ++n)
       insertBits(values, w.row(rows[n]), keep, n * bits);
-    eachLane(mask, [&](int l) { d[l] = values[l]; });
+    setLanes(d, mask, [&](int l) { return values[l]; });
     return Flow::Next;
   }
   forLanes(mask, [&](int l) {
@@ -110,13 +107,8 @@ Flow unpack(Warp &w, const Inst &i, uint32_t mask) {
   if (bits * i.listCount <= 64) {
     uint64_t values[32];
     std::copy_n(a, 32, values);
-    for (uint32_t n = 0; n < i.listCount; ++n) {
-      uint64_t *to = w.row(rows[n]);
-      if (mask == ~0u)
-        extractBits(to, values, keep, n * bits);
-      else
-        forLanes(mask, [&](int l) { to[l] = values[l] >> (n * bits) & keep; });
-    }
+    for (uint32_t n = 0; n < i.listCount; ++n)
+      extractBits(w.row(rows[n]), mask, values, keep, n * bits);
     return Flow::Next;
   }
   forLanes(mask, [&](int l) {
@@ -131,13 +123,12 @@ Flow unpack(Warp &w, const Inst &i, uint32_t mask) {
 enum class ClockPart { Low, High, Whole };
 
 Flow moveClock(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
   uint64_t now = w.machine.time();
   ClockPart part = i.get<ClockPart>();
   uint64_t value = part == ClockPart::High  ? now >> 32
                    : part == ClockPart::Low ? now & 0xffffffff
                                             : now;
-  eachLane(mask, [&](int l) { d[l] = value; });
+  setLanes(w.row(i.d[0]), mask, [=](int) { return value; });
   return Flow::Next;
 }
 
@@ -218,16 +209,14 @@ struct Window {
   bool leave; ///< cvta.to: from generic addresses to those of the space
 };
 
+FP8_VECTORISED
 Flow cvta(Warp &w, const Inst &i, uint32_t mask) {
   const Window window = i.get<Window>();
-  uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
-  eachLane(mask, [&](int l) {
-    uint64_t value = a[l] + uint64_t(i.offset);
-    d[l] = window.leave ? value - window.base : value + window.base;
-    if (window.base && window.leave)
-      d[l] &= 0xffffffff;
-  });
+  const uint64_t added =
+      uint64_t(i.offset) + (window.leave ? -window.base : window.base);
+  const uint64_t keep = window.base && window.leave ? 0xffffffff : ~uint64_t(0);
+  setLanes(w.row(i.d[0]), mask, [=](int l) { return (a[l] + added) & keep; });
   return Flow::Next;
 }
 

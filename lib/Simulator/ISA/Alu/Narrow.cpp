@@ -31,7 +31,7 @@ Flow mul24(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
   const Product24 &product = i.get<Product24>();
-  eachLane(mask, [&](int l) { d[l] = product.of(a[l], b[l]); });
+  forLanes(mask, [&](int l) { d[l] = product.of(a[l], b[l]); });
   return Flow::Next;
 }
 
@@ -40,7 +40,7 @@ Flow mad24(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]);
   const Product24 &product = i.get<Product24>();
-  eachLane(mask, [&](int l) {
+  forLanes(mask, [&](int l) {
     int64_t sum = int64_t(int32_t(product.of(a[l], b[l]))) + int32_t(c[l]);
     if (product.saturates)
       sum = std::clamp<int64_t>(sum, Limits::min(), Limits::max());
@@ -74,7 +74,7 @@ Flow dp2a(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]);
   const Halves form = i.get<Halves>();
-  eachLane(mask, [&](int l) {
+  forLanes(mask, [&](int l) {
     int64_t sum = int32_t(c[l]);
     for (int n = 0; n < 2; ++n) {
       uint64_t x = a[l] >> (16 * n), y = b[l] >> (8 * (form.first + n));
@@ -103,7 +103,7 @@ template <bool Signed, bool Clamp>
 Flow szext(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
-  eachLane(mask, [&](int l) {
+  forLanes(mask, [&](int l) {
     uint32_t count =
         Clamp ? std::min<uint32_t>(uint32_t(b[l]), 32) : uint32_t(b[l]) & 31;
     uint32_t value = uint32_t(a[l] & lowBits(count));
@@ -158,7 +158,7 @@ Flow pack(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]),
                  *c = w.row(i.s[i.sources > 2 ? 2 : 0]);
   const Pack form = i.get<Pack>();
-  eachLane(mask, [&](int l) {
+  forLanes(mask, [&](int l) {
     auto narrow = [&](uint64_t bits) {
       return uint32_t(std::clamp(int32_t(bits), form.low, form.high)) &
              uint32_t(lowBits(form.bits));

@@ -92,7 +92,7 @@ void fusePairs(Single *d, const Single *a, const Single *b, const Single *c) {
 }
 
 template <Op O>
-Flow singles(Warp &w, const Inst &i, uint32_t mask) {
+FP8_VECTORISED_TEMPLATE Flow singles(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]),
                  *c = w.row(i.s[i.sources > 2 ? 2 : 0]);
@@ -103,12 +103,12 @@ Flow singles(Warp &w, const Inst &i, uint32_t mask) {
               reinterpret_cast<const Single *>(c));
     return Flow::Next;
   }
-  eachLane(mask, [&](int l) {
+  setLanes(d, mask, [=](int l) {
     float low =
         compute<O, float>(get<float>(a[l]), get<float>(b[l]), get<float>(c[l]));
     float high = compute<O, float>(
         get<float>(a[l] >> 32), get<float>(b[l] >> 32), get<float>(c[l] >> 32));
-    d[l] = put(low) | put(high) << 32;
+    return put(low) | put(high) << 32;
   });
   return Flow::Next;
 }

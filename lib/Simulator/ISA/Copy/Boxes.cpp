@@ -7,8 +7,15 @@
 #include "Memory/Swizzle.h"
 
 #include <algorithm>
+#include <cstring>
+#include <functional>
 
 using namespace fp8::sim;
+
+/// Bytes that swizzling keeps together.
+static uint32_t chunkOf(Swizzle swizzle) {
+  return patternOf(swizzle).flipMask ? 8 : 16;
+}
 
 namespace {
 /// How a row of a box splits into chunks that are contiguous on both sides.
@@ -21,9 +28,8 @@ struct RowChunks {
   RowChunks(const TensorMap &map, uint32_t extent, uint32_t step)
       : info(infoOf(map.elementType)), groups(extent / info.elements),
         step(step) {
-    uint32_t chunk = map.swizzle == Swizzle::None      ? bytes()
-                     : patternOf(map.swizzle).flipMask ? 8
-                                                       : 16;
+    uint32_t chunk =
+        map.swizzle == Swizzle::None ? bytes() : chunkOf(map.swizzle);
     atATime = isContiguous() ? std::max(1u, chunk / info.sharedBytes) : 1;
   }
   bool isContiguous() const { return step == 1 && !info.isPadded(); }
@@ -102,10 +108,26 @@ void walkRows(const TensorMap &map, const BoxPlace &place,
 }
 } // namespace
 
-void fp8::sim::walkBox(
-    const TensorMap &map, const BoxPlace &place, uint32_t sharedBase,
-    const std::function<void(uint64_t, uint32_t, uint32_t)> &run,
-    const std::function<void(uint32_t, uint32_t)> &fill) {
+void fp8::sim::copyRow(const TensorMap &map, uint32_t sharedBase,
+                       uint32_t logical, uint32_t bytes, uint8_t *box,
+                       const uint8_t *from) {
+  if (map.swizzle == Swizzle::None) {
+    std::memcpy(box + logical, from, bytes);
+    return;
+  }
+  const uint32_t chunk = chunkOf(map.swizzle);
+  auto place = [&](uint32_t x) {
+    return swizzleAddress(map.swizzle, sharedBase + logical + x) - sharedBase;
+  };
+  uint32_t x = 0;
+  for (; chunk == 16 && x + 16 <= bytes; x += 16)
+    std::memcpy(box + place(x), from + x, 16);
+  for (; x < bytes; x += chunk)
+    std::memcpy(box + place(x), from + x, std::min(chunk, bytes - x));
+}
+
+void fp8::sim::walkBox(const TensorMap &map, const BoxPlace &place,
+                       uint32_t sharedBase, BoxVisitor &visitor) {
   // TMA takes no stride along the channels of pixels.
   const uint32_t step = place.mode == BoxMode::Tile ? map.elementStrides[0] : 1;
   const RowChunks chunks(map, (map.box[0] + step - 1) / step, step);
@@ -113,46 +135,39 @@ void fp8::sim::walkBox(
   auto bytesOf = [&](int64_t elements) {
     return elements * info.globalBytes / info.elements;
   };
-  // Rows that lie in the tensor as they lie in the box, and whole.
-  const uint32_t chunkBytes = chunks.atATime * info.sharedBytes;
   const int64_t left = place.coordinates[0];
   const bool whole =
       chunks.isContiguous() && left >= 0 &&
       uint64_t(left) + chunks.groups * info.elements <= map.dims[0];
+  auto swizzled = [&](uint32_t logical) {
+    return swizzleAddress(map.swizzle, sharedBase + logical) - sharedBase;
+  };
+  auto showChunk = [&](const Row &row, uint32_t logical, uint32_t x) {
+    const uint32_t groups = std::min(chunks.atATime, chunks.groups - x);
+    const uint32_t shared = swizzled(logical + x * info.sharedBytes);
+    const int64_t first = left + int64_t(x) * info.elements * chunks.step;
+    const Clipped part(first, int64_t(groups) * info.elements, map.dims[0]);
+    if (!row.inside || !part.inside)
+      return visitor.fill(shared, groups * info.sharedBytes);
+    const uint32_t skip = uint32_t(bytesOf(part.below)),
+                   count = uint32_t(bytesOf(part.inside)),
+                   tail = uint32_t(bytesOf(part.above));
+    if (skip)
+      visitor.fill(shared, skip);
+    visitor.run(row.address + uint64_t(bytesOf(first + part.below)),
+                shared + skip, count);
+    if (tail)
+      visitor.fill(shared + skip + count, tail);
+  };
   uint32_t logical = 0; // offset within the box before swizzling
   static constexpr decltype(&walkTile) walks[] = {walkTile, walkPixels,
                                                   walkRows};
   walks[size_t(place.mode)](map, place, [&](const Row &row) {
-    const bool plain = row.inside && whole;
-    if (plain) {
-      uint64_t global = row.address + uint64_t(bytesOf(left));
-      for (uint32_t x = 0; x < chunks.bytes(); x += chunkBytes)
-        run(global + x,
-            swizzleAddress(map.swizzle, sharedBase + logical + x) - sharedBase,
-            std::min(chunkBytes, chunks.bytes() - x));
-    }
-    for (uint32_t x = 0; x < chunks.groups && !plain; x += chunks.atATime) {
-      uint32_t groups = std::min(chunks.atATime, chunks.groups - x);
-      uint32_t offset = logical + x * info.sharedBytes;
-      uint32_t shared =
-          swizzleAddress(map.swizzle, sharedBase + offset) - sharedBase;
-      int64_t first =
-          place.coordinates[0] + int64_t(x) * info.elements * chunks.step;
-      Clipped part(first, int64_t(groups) * info.elements, map.dims[0]);
-      if (!row.inside || !part.inside) {
-        fill(shared, groups * info.sharedBytes);
-        continue;
-      }
-      uint32_t skip = uint32_t(bytesOf(part.below)),
-               count = uint32_t(bytesOf(part.inside)),
-               tail = uint32_t(bytesOf(part.above));
-      if (skip)
-        fill(shared, skip);
-      run(row.address + uint64_t(bytesOf(first + part.below)), shared + skip,
-          count);
-      if (tail)
-        fill(shared + skip + count, tail);
-    }
+    if (!(row.inside && whole &&
+          visitor.row(row.address + uint64_t(bytesOf(left)), logical,
+                      chunks.bytes())))
+      for (uint32_t x = 0; x < chunks.groups; x += chunks.atATime)
+        showChunk(row, logical, x);
     logical += chunks.bytes();
   });
 }

@@ -103,7 +103,8 @@ Flow bulkShared(Warp &w, const Inst &i, uint32_t mask) {
         !w.machine.clusterAddress(w, i, l, o.source, from, offset))
       return;
     BulkLoad load = loadOf(w, i, l, o);
-    load.source = {from->rank, offset, o.bytes, false};
+    load.source = {offset, o.bytes, false};
+    load.sourceCta = from->rank;
     issueLoad(w, i, l, load, [from, offset, o](auto &to, auto &) {
       std::copy_n(from->shared.data() + offset, o.bytes, to.data());
     });

@@ -45,7 +45,7 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   Mbarrier *barrier = m.barrierAt(w, i, lane, address, true);
   if (!barrier)
     return false;
-  SharedRun run{cta.rank, offset, load.bytes, true};
+  SharedRun run{offset, load.bytes, true};
   run.combines = load.combines;
   // Those that combine with the same bytes follow each other.
   int64_t pipe =
@@ -53,7 +53,7 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
           ? int64_t(3) << 48 | int64_t(cta.rank) << kSharedRankShift | offset
           : -1;
   AccessTag tag(barrier->agent, barrier->time() + 1, i.index);
-  if (load.source.size && !m.ctas[load.source.cta]->shared.checkAsync(
+  if (load.source.size && !m.ctas[load.sourceCta]->shared.checkAsync(
                               w, i, lane, load.source, tag, -1, load.proxy))
     return false;
   uint64_t phase = barrier->phase;
@@ -76,9 +76,9 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   }
   auto op = std::make_unique<AsyncOp>(i, w, lane, load.engine);
   op->pipe = pipe;
-  op->shared.push_back(run);
+  op->shared.push_back(SharedAccess::of(cta.rank, run));
   if (load.source.size)
-    op->shared.push_back(load.source);
+    op->shared.push_back(SharedAccess::of(load.sourceCta, load.source));
   op->signals = int32_t(barrier->cta->rank);
   Warp *warp = &w;
   Cta *target = &cta;
@@ -133,7 +133,7 @@ void fp8::sim::issueStore(
   if (!m.clusterAddress(w, i, lane, source, cta, offset))
     return;
   uint32_t time = ++w.bulkTime;
-  SharedRun run{cta->rank, offset, bytes, false};
+  SharedRun run{offset, bytes, false};
   if (!cta->shared.checkAsync(w, i, lane, run,
                               AccessTag(w.agent(Role::BulkRead), time, i.index),
                               -1, Proxy::Async))
@@ -149,7 +149,7 @@ void fp8::sim::issueStore(
   pending.time = time;
   uint32_t group = groups.open;
   auto op = std::make_unique<AsyncOp>(i, w, lane, Engine::BulkStore);
-  op->shared.push_back(run);
+  op->shared.push_back(SharedAccess::of(cta->rank, run));
   Warp *warp = &w;
   auto update = [warp, lane, group](bool read) {
     for (CopyGroups::Pending &p : warp->bulk[size_t(lane)].groups)

@@ -53,8 +53,9 @@ struct BulkLoad {
   bool pair = false; ///< .cta_group::2: the mbarrier may be the peer CTA's
   Engine engine = Engine::BulkLoad;
   Proxy proxy = Proxy::Async;
-  SharedRun source{0, 0, 0, false}; ///< shared memory that it reads, if any
-  bool readsGlobal = false;         ///< `read` is given a whole actor
+  SharedRun source{0, 0, false}; ///< shared memory that it reads, if any
+  uint32_t sourceCta = 0;        ///< whose shared memory that is
+  bool readsGlobal = false;      ///< `read` is given a whole actor
   BoxInside inside;
   uint64_t global = 0;   ///< an address in the buffer that it reads, if it does
   bool combines = false; ///< SharedRun::combines, of its writes

@@ -38,6 +38,8 @@ Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
       std::make_unique<AsyncOp>(i, w, __builtin_ctz(mask), Engine::CopyAsync);
   op->pipe = copyPipe(w);
   std::vector<LaneCopy> copies;
+  // By CTA, in the order of the lanes.
+  std::vector<std::pair<uint32_t, std::vector<SharedRun>>> runs;
   uint32_t time = ++w.copyTime;
   AccessTag tag(w.agent(Role::CopyAsync), time, i.index);
   forLanes(mask, [&](int l) {
@@ -61,7 +63,7 @@ Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
     uint32_t offset;
     if (!m.clusterAddress(w, i, l, address, cta, offset))
       return;
-    SharedRun run{cta->rank, offset, bytes, true};
+    SharedRun run{offset, bytes, true};
     if (!cta->shared.checkAsync(w, i, l, run, tag, -1, Proxy::Generic))
       return;
     if (sourceBytes && !m.global(w, i, l, source, sourceBytes, false))
@@ -71,11 +73,15 @@ Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
     ++pending.writes;
     ++pending.reads;
     pending.time = time;
-    op->shared.push_back(run);
+    if (runs.empty() || runs.back().first != cta->rank)
+      runs.push_back({cta->rank, {}});
+    runs.back().second.push_back(run);
     copies.push_back({l, offset, groups.open, sourceBytes, source});
   });
   if (m.stopped)
     return Flow::Next;
+  for (auto &[rank, list] : runs)
+    op->shared.push_back({rank, std::make_shared<Footprint>(std::move(list))});
   Warp *warp = &w;
   op->complete = [warp, &i, copies = std::move(copies), bytes,
                   actor = GlobalActor{tag, false, nullptr, w.knowledge()}] {

@@ -191,17 +191,90 @@ bool boxOf(Warp &w, const Inst &i, int lane, Direction direction, Box &box) {
          checkSharedAlignment(w, i, lane, box.shared);
 }
 
-/// Most chunks have 16 bytes.
-inline void copyChunk(uint8_t *to, const uint8_t *from, uint32_t count,
-                      uint64_t pitch) {
-  // Rows lie far apart, and the next ones are soon needed.
-  __builtin_prefetch(reinterpret_cast<const void *>(
-      reinterpret_cast<uintptr_t>(from) + 2 * pitch));
-  if (count == 16)
-    std::memcpy(to, from, 16);
-  else
-    std::memcpy(to, from, count);
-}
+/// Bytes that the host's memory moves at a time.
+constexpr uint32_t kHostLine = 64;
+
+/// Copies a lane's box to shared memory.
+class BoxLoad : public BoxVisitor {
+public:
+  BoxLoad(Warp &warp, const Inst &inst, int lane, const Box &box,
+          const SharedPlace &to, const GlobalActor &actor)
+      : warp(warp), inst(inst), lane(lane), box(box), to(to), actor(actor) {}
+
+  void run(uint64_t global, uint32_t shared, uint32_t bytes) override {
+    if (warp.machine.stopped)
+      return;
+    if (const uint8_t *from = known(global, bytes)) {
+      std::memcpy(to.data() + shared, from, bytes);
+      return;
+    }
+    read = true;
+    const uint8_t *from = warp.machine.accessGlobal(warp, inst, lane, actor,
+                                                    global, bytes, false);
+    if (!from)
+      return;
+    std::memcpy(to.data() + shared, from, bytes);
+    warp.machine.landUnwritten(inst, global, bytes, to + shared);
+  }
+  void fill(uint32_t shared, uint32_t bytes) override {
+    fillBytes(*box.map, to.data() + shared, bytes);
+  }
+  bool row(uint64_t global, uint32_t logical, uint32_t bytes) override {
+    const uint8_t *from = warp.machine.stopped ? nullptr : known(global, bytes);
+    if (!from)
+      return false;
+    // Rows lie far apart, and the next ones are soon needed.
+    const uintptr_t next =
+        reinterpret_cast<uintptr_t>(from) + 4 * box.map->strides[0];
+    for (uint32_t at = 0; at < bytes; at += kHostLine)
+      __builtin_prefetch(reinterpret_cast<const void *>(next + at));
+    copyRow(*box.map, box.base(), logical, bytes, to.data(), from);
+    return true;
+  }
+
+private:
+  Warp &warp;
+  const Inst &inst;
+  const int lane;
+  const Box &box;
+  const SharedPlace &to;
+  const GlobalActor &actor;
+  bool read = false;
+
+  /// The bytes of a further read, where it needs no check.
+  const uint8_t *known(uint64_t global, uint32_t bytes) const {
+    return read ? warp.machine.constantGlobal(global, bytes) : nullptr;
+  }
+};
+
+/// Writes a lane's box from the bytes of shared memory.
+class BoxStore : public BoxVisitor {
+public:
+  BoxStore(Warp &warp, const Inst &inst, int lane, const TensorMap &map,
+           const uint8_t *from, const GlobalActor &actor)
+      : warp(warp), inst(inst), lane(lane), map(map), from(from), actor(actor) {
+  }
+
+  void run(uint64_t global, uint32_t shared, uint32_t bytes) override {
+    if (warp.machine.stopped)
+      return;
+    const Reduction reduction = inst.get<TensorCopy>().reduction;
+    const bool reduces = reduction != Reduction::None;
+    if (uint8_t *to =
+            warp.machine.accessGlobal(warp, inst, lane, actor, global, bytes,
+                                      true, reduces ? nullptr : from + shared))
+      reduceBytes(map.elementType, reduction, to, from + shared, bytes);
+  }
+  void fill(uint32_t, uint32_t) override {}
+
+private:
+  Warp &warp;
+  const Inst &inst;
+  const int lane;
+  const TensorMap &map;
+  const uint8_t *from;
+  const GlobalActor &actor;
+};
 
 } // namespace
 
@@ -229,28 +302,8 @@ Flow fp8::sim::loadTensor(Warp &w, const Inst &i, uint32_t mask) {
     issueLoad(
         w, i, l, load,
         [warp, &i, l, box](const SharedPlace &to, const GlobalActor &actor) {
-          bool read = false;
-          walkBox(
-              *box.map, box.place, box.base(),
-              [&](uint64_t global, uint32_t shared, uint32_t count) {
-                if (warp->machine.stopped)
-                  return;
-                if (const uint8_t *from =
-                        read ? warp->machine.constantGlobal(global, count)
-                             : nullptr)
-                  return copyChunk(to.data() + shared, from, count,
-                                   box.map->strides[0]);
-                read = true;
-                const uint8_t *from = warp->machine.accessGlobal(
-                    *warp, i, l, actor, global, count, false);
-                if (!from)
-                  return;
-                std::memcpy(to.data() + shared, from, count);
-                warp->machine.landUnwritten(i, global, count, to + shared);
-              },
-              [&](uint32_t shared, uint32_t count) {
-                fillBytes(*box.map, to.data() + shared, count);
-              });
+          BoxLoad visitor(*warp, i, l, box, to, actor);
+          walkBox(*box.map, box.place, box.base(), visitor);
         });
   });
   return Flow::Next;
@@ -267,8 +320,7 @@ static TensorMap withWholeUnits(TensorMap map) {
 }
 
 Flow fp8::sim::storeTensor(Warp &w, const Inst &i, uint32_t mask) {
-  const Reduction reduction = i.get<TensorCopy>().reduction;
-  const bool reduces = reduction != Reduction::None;
+  const bool reduces = i.get<TensorCopy>().reduction != Reduction::None;
   forLanes(mask, [&](int l) {
     Box box;
     if (!boxOf(w, i, l, Direction::Store, box))
@@ -284,20 +336,10 @@ Flow fp8::sim::storeTensor(Warp &w, const Inst &i, uint32_t mask) {
     Warp *warp = &w;
     issueStore(w, i, l, box.shared, box.bytes(),
                {box.map->globalAddress, insideOf(box).bytes}, reduces,
-               [warp, &i, l, box, map = withWholeUnits(*box.map), reduction,
-                reduces](const uint8_t *bytes, const GlobalActor &actor) {
-                 walkBox(
-                     map, box.place, box.base(),
-                     [&](uint64_t global, uint32_t shared, uint32_t count) {
-                       if (warp->machine.stopped)
-                         return;
-                       if (uint8_t *to = warp->machine.accessGlobal(
-                               *warp, i, l, actor, global, count, true,
-                               reduces ? nullptr : bytes + shared))
-                         reduceBytes(map.elementType, reduction, to,
-                                     bytes + shared, count);
-                     },
-                     [](uint32_t, uint32_t) {});
+               [warp, &i, l, box, map = withWholeUnits(*box.map)](
+                   const uint8_t *bytes, const GlobalActor &actor) {
+                 BoxStore visitor(*warp, i, l, map, bytes, actor);
+                 walkBox(map, box.place, box.base(), visitor);
                });
   });
   return Flow::Next;

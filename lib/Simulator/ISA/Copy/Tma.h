@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 
 namespace fp8::sim {
 
@@ -31,16 +30,33 @@ struct BoxPlace {
   std::array<uint32_t, 3> offsets{};
 };
 
-/// Calls `run(global, shared, bytes)` for every piece of the box at `place`
-/// that lies in the tensor and is contiguous on both sides (16 bytes at most
-/// when swizzled), and `fill(shared, bytes)` for every piece outside.
-/// `sharedBase`: the address of the box in shared memory; `shared` counts from
-/// it, but is not less than 0 only because the box starts on a swizzle
+/// Takes the pieces of a box. `shared` counts from the box's address in shared
+/// memory, but is not less than 0 only because the box starts on a swizzle
 /// boundary.
+class BoxVisitor {
+public:
+  virtual ~BoxVisitor() = default;
+
+  /// A piece that lies in the tensor and is contiguous on both sides: 16 bytes
+  /// at most when swizzled.
+  virtual void run(uint64_t global, uint32_t shared, uint32_t bytes) = 0;
+  /// A piece outside.
+  virtual void fill(uint32_t shared, uint32_t bytes) = 0;
+  /// A row that lies in the tensor whole, and as in the box: its bytes, and
+  /// where it begins in the box before swizzling. True where nothing is left to
+  /// do; else its pieces follow.
+  virtual bool row(uint64_t /*global*/, uint32_t /*logical*/,
+                   uint32_t /*bytes*/) {
+    return false;
+  }
+};
+
+/// Shows the box at `place`, whose address in shared memory is `sharedBase`.
 void walkBox(const TensorMap &map, const BoxPlace &place, uint32_t sharedBase,
-             const std::function<void(uint64_t global, uint32_t shared,
-                                      uint32_t bytes)> &run,
-             const std::function<void(uint32_t shared, uint32_t bytes)> &fill);
+             BoxVisitor &visitor);
+/// Copies such a row to the box, whose first byte is at `box`.
+void copyRow(const TensorMap &map, uint32_t sharedBase, uint32_t logical,
+             uint32_t bytes, uint8_t *box, const uint8_t *from);
 
 } // namespace fp8::sim
 

@@ -46,6 +46,8 @@ struct MmaFormatRow {
   const char *name;
   unsigned bits;
   int least; ///< exponent of normal numbers
+  /// Whether its exponents fit findShortExponents().
+  bool isShort() const { return bits <= 16 && least >= -14; }
 };
 const MmaKindRow &getRow(MmaKind kind);
 const MmaFormatRow &getRow(MmaFormat format);

@@ -6,7 +6,9 @@
 #include "ISA/TensorCore/TensorCore.h"
 
 #include "Numerics/Formats.h"
+#include "Numerics/Vectorised.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -61,6 +63,9 @@ const float *findTable(MmaFormat format) {
   }
   return nullptr;
 }
+
+/// Of an operand with elements of a byte: bytes of a row, and rows.
+constexpr uint32_t kMostBytes = 64, kMostRows = 256;
 
 /// The elements of 16 bytes.
 constexpr uint32_t kMostElements = 32;
@@ -121,12 +126,80 @@ uint32_t readElements(const MmaShape &shape, MmaFormat format,
   return 16;
 }
 
-/// Of K-major operands of elements of a byte: those of 16 bytes go `pitch`
-/// apart.
-inline void scatterBytes(const float *table, float sign, const uint8_t *at,
-                         float *to, uint32_t pitch) {
-  for (uint32_t e = 0; e < 16; ++e)
-    to[size_t(e) * pitch] = table[at[e]] * sign;
+/// How the bits of e4m3 and e5m2 become those of f32: moved, they are the
+/// number times a power of two, be it normal or not.
+struct ByteFloats {
+  unsigned shift;
+  float scale;
+  uint32_t special; ///< infinities and NaN, from this magnitude on
+};
+constexpr ByteFloats kByteE4M3{20, 0x1p120f, 0x7f},
+    kByteE5M2{21, 0x1p112f, 0x7c};
+
+FP8_VECTORISED
+void decodeBytes(float *__restrict out, const uint8_t *__restrict codes,
+                 uint32_t count, ByteFloats format, float sign) {
+  for (uint32_t x = 0; x < count; ++x) {
+    const uint32_t magnitude = codes[x] & 0x7f;
+    const uint32_t moved = magnitude << format.shift;
+    const uint32_t number =
+        bitCast<uint32_t>(bitCast<float>(moved) * format.scale);
+    const uint32_t bits = magnitude >= format.special
+                              ? 0x7f800000u | (moved & 0x7fffffu)
+                              : number;
+    out[x] = bitCast<float>(bits | uint32_t(codes[x] & 0x80) << 24) * sign;
+  }
+}
+
+using Bytes __attribute__((vector_size(16))) = uint8_t;
+
+/// Exchanges rows and columns of 16 x 16 bytes.
+void transposeBytes(Bytes (&rows)[16]) {
+  // Each round moves the highest bit of a row's number to the lowest place of
+  // that in the row.
+  for (int round = 0; round < 4; ++round) {
+    Bytes next[16];
+    for (int r = 0; r < 8; ++r) {
+      next[2 * r] =
+          __builtin_shufflevector(rows[r], rows[r + 8], 0, 16, 1, 17, 2, 18, 3,
+                                  19, 4, 20, 5, 21, 6, 22, 7, 23);
+      next[2 * r + 1] =
+          __builtin_shufflevector(rows[r], rows[r + 8], 8, 24, 9, 25, 10, 26,
+                                  11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    }
+    std::copy_n(next, 16, rows);
+  }
+}
+
+/// A K-major operand of e4m3 or e5m2, each row of K as it is in shared memory.
+void loadRows(const OperandLayout &layout, ByteFloats format, float sign,
+              const uint8_t *shared, float *out, uint32_t rowPitch) {
+  const uint32_t *chunk = layout.chunks.data();
+  for (uint32_t r = 0; r < layout.rows; ++r, out += rowPitch) {
+    uint8_t codes[kMostBytes];
+    for (uint32_t c = 0; c < layout.k; c += 16)
+      std::memcpy(codes + c, shared + *chunk++, 16);
+    decodeBytes(out, codes, layout.k, format, sign);
+  }
+}
+
+/// The same, as columns: element (r, k) goes to out[r + k * kPitch].
+void loadColumns(const OperandLayout &layout, ByteFloats format, float sign,
+                 const uint8_t *shared, float *out, uint32_t kPitch) {
+  static thread_local uint8_t codes[kMostBytes][kMostRows];
+  const uint32_t perRow = layout.k / 16;
+  for (uint32_t r = 0; r < layout.rows; r += 16)
+    for (uint32_t c = 0; c < perRow; ++c) {
+      Bytes block[16]{};
+      for (uint32_t n = 0; n < 16 && r + n < layout.rows; ++n)
+        std::memcpy(&block[n], shared + layout.chunks[(r + n) * perRow + c],
+                    16);
+      transposeBytes(block);
+      for (uint32_t n = 0; n < 16; ++n)
+        std::memcpy(&codes[c * 16 + n][r], &block[n], 16);
+    }
+  for (uint32_t k = 0; k < layout.k; ++k)
+    decodeBytes(out + size_t(k) * kPitch, codes[k], layout.rows, format, sign);
 }
 
 } // namespace
@@ -160,30 +233,28 @@ float fp8::sim::decodeElement(MmaFormat format, const uint8_t *at) {
   }
 }
 
-void fp8::sim::loadOperand(const MatrixDescriptor &descriptor,
-                           const MmaShape &shape, MmaFormat format, bool negate,
-                           const uint8_t *shared, uint32_t rows, float *out,
-                           uint32_t rowPitch, uint32_t kPitch) {
+void fp8::sim::loadOperand(const OperandLayout &layout, const MmaShape &shape,
+                           MmaFormat format, bool negate, const uint8_t *shared,
+                           float *out, uint32_t rowPitch, uint32_t kPitch) {
+  const float sign = negate ? -1.0f : 1.0f;
+  if (!layout.mnMajor &&
+      (format == MmaFormat::E4M3 || format == MmaFormat::E5M2)) {
+    const ByteFloats &floats =
+        format == MmaFormat::E4M3 ? kByteE4M3 : kByteE5M2;
+    return kPitch == 1 ? loadRows(layout, floats, sign, shared, out, rowPitch)
+                       : loadColumns(layout, floats, sign, shared, out, kPitch);
+  }
   const float *table = findTable(format);
-  uint32_t perChunk = 16 / shape.elementBytes;
-  uint32_t outer = descriptor.mnMajor ? descriptor.kStored() : rows,
-           inner = descriptor.mnMajor ? rows : descriptor.kStored();
-  float sign = negate ? -1.0f : 1.0f;
-  bool wholeBytes = getRow(format).bits == 8 && !descriptor.mnMajor;
+  const uint32_t perChunk = 16 / shape.elementBytes;
+  const uint32_t outer = layout.mnMajor ? layout.k : layout.rows,
+                 inner = layout.mnMajor ? layout.rows : layout.k;
+  const uint32_t *chunk = layout.chunks.data();
   Elements elements;
   for (uint32_t o = 0; o < outer; ++o)
     for (uint32_t c = 0; c < inner; c += perChunk) {
-      const uint8_t *at =
-          shared + (descriptor.mnMajor ? descriptor.address(c, o)
-                                       : descriptor.address(o, c));
-      if (wholeBytes) {
-        float *to = out + size_t(o) * rowPitch + size_t(c) * kPitch;
-        kPitch == 1 ? scatterBytes(table, sign, at, to, 1)
-                    : scatterBytes(table, sign, at, to, kPitch);
-        continue;
-      }
+      const uint8_t *at = shared + *chunk++;
       uint32_t count = readElements(shape, format, table, at, elements);
-      if (!descriptor.mnMajor) {
+      if (!layout.mnMajor) {
         // Where two elements share a byte, so do their columns.
         float *to = out + size_t(o) * rowPitch +
                     size_t(c) * (count / perChunk) * kPitch;

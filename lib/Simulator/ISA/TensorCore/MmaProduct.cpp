@@ -24,11 +24,16 @@ struct Matrices {
   std::array<float, 2 * kMaxN * kMaxK> b; ///< twice K where A is sparse
   std::array<int16_t, kMaxM * kMaxK> aExponents;
   std::array<int16_t, 2 * kMaxN * kMaxK> bExponents;
+  std::array<int8_t, kMaxM * kMaxK> aShorts;
+  std::array<int8_t, 2 * kMaxN * kMaxK> bShorts;
 
-  Factors row(uint32_t r) const {
-    return {&a[r * kMaxK], &aExponents[r * kMaxK]};
+  Factors row(uint32_t r, bool isShort) const {
+    const uint32_t at = r * kMaxK;
+    return {&a[at], &aExponents[at], isShort ? &aShorts[at] : nullptr};
   }
-  Factors columns(uint32_t n) const { return {&b[n], &bExponents[n]}; }
+  Factors columns(uint32_t n, bool isShort) const {
+    return {&b[n], &bExponents[n], isShort ? &bShorts[n] : nullptr};
+  }
 };
 
 /// The scales of one operand, as [block][row].
@@ -88,7 +93,9 @@ class Product {
 public:
   Product(const MmaOperation &op, const std::array<MmaSide, 2> &sides)
       : op(op), s(op.shape), sides(sides),
-        blocks(op.rule->perTerm > 1 ? s.k / uint32_t(op.rule->perTerm) : 1) {}
+        blocks(op.rule->perTerm > 1 ? s.k / uint32_t(op.rule->perTerm) : 1),
+        isShort(getRow(s.a).isShort() && getRow(s.b).isShort() && !s.sparse &&
+                !s.scales.any()) {}
 
   std::optional<std::string> run() {
     loadB();
@@ -104,6 +111,8 @@ private:
   const std::array<MmaSide, 2> &sides;
   /// Terms of a row that have scales of their own.
   const uint32_t blocks;
+  /// Short exponents are enough.
+  const bool isShort;
   /// Of the side that is computed: its tensor memory has the metadata.
   TensorMemory *metadata = nullptr;
 
@@ -128,20 +137,23 @@ private:
   void loadB() {
     Matrices &m = matrices();
     for (uint32_t side = 0; side < (s.pair ? 2u : 1u); ++side)
-      loadOperand(op.b, s, s.b, s.negateB, sides[side].shared, s.bRows(),
+      loadOperand(*op.b, s, s.b, s.negateB, sides[side].shared,
                   m.b.data() + side * s.bRows(), 1, s.n);
     if (blocks > 1)
       return; // terms have the exponents of their scales
-    for (uint32_t k = 0; k < (s.sparse ? 2 : 1) * s.k; ++k)
-      findExponents(&m.bExponents[k * s.n], &m.b[k * s.n], s.n,
-                    getRow(s.b).least);
+    const size_t count = size_t(s.sparse ? 2 : 1) * s.k * s.n;
+    if (isShort)
+      findShortExponents(m.bShorts.data(), m.b.data(), count,
+                         getRow(s.b).least);
+    else
+      findExponents(m.bExponents.data(), m.b.data(), count, getRow(s.b).least);
   }
 
   /// The elements of B that row `r` of A multiplies, of the columns from
   /// `first` on.
   Factors columns(uint32_t r, uint32_t first) {
     static thread_local KeptRows rows;
-    Factors all = matrices().columns(first);
+    Factors all = matrices().columns(first, isShort);
     if (!s.sparse)
       return all;
     Kept kept{};
@@ -171,13 +183,13 @@ private:
                          blocks, tensor, scales(false)))
         return wrong;
     }
-    if (!op.aInTensorMemory)
-      loadOperand(op.a, s, s.a, s.negateA, sides[side].shared, s.aRows(),
-                  m.a.data(), kMaxK, 1);
+    if (op.a)
+      loadOperand(*op.a, s, s.a, s.negateA, sides[side].shared, m.a.data(),
+                  kMaxK, 1);
     for (uint32_t r = 0; r < s.aRows(); ++r)
       for (uint32_t part = 0; part < s.folds(); ++part) {
         uint32_t lane = s.lane(r) + part * s.foldLanes();
-        if (part == 0 || op.aInTensorMemory)
+        if (part == 0 || !op.a)
           prepareRow(r, tensor, lane);
         if (!(op.disabledLanes[side * 4 + lane / 32] >> (lane % 32) & 1))
           accumulate(tensor.lane(lane) + op.dColumn, r, part * s.dColumns());
@@ -189,13 +201,16 @@ private:
   /// has a copy of A beside it in tensor memory.
   void prepareRow(uint32_t r, TensorMemory &tensor, uint32_t lane) {
     Matrices &m = matrices();
-    if (op.aInTensorMemory) {
+    if (!op.a) {
       // By quarters of the lanes, as tcgen05.shift: the ISA does not say, and
       // no hardware was asked.
       uint32_t from = op.shiftsA && lane % 32 != 31 ? lane + 1 : lane;
       loadTensorRow(s, tensor.lane(from) + op.aColumn, &m.a[r * kMaxK]);
     }
-    if (blocks == 1)
+    if (isShort)
+      findShortExponents(&m.aShorts[r * kMaxK], &m.a[r * kMaxK], s.k,
+                         getRow(s.a).least);
+    else if (blocks == 1)
       findExponents(&m.aExponents[r * kMaxK], &m.a[r * kMaxK], s.k,
                     getRow(s.a).least);
   }
@@ -224,7 +239,7 @@ private:
 
   void addProducts(double *sum, const float *before, uint32_t r,
                    uint32_t first) {
-    Factors a = matrices().row(r), b = columns(r, first);
+    Factors a = matrices().row(r, isShort), b = columns(r, first);
     RowShape shape{s.dColumns(), s.k, s.n,
                    s.result == MmaResult::F16 ? getRow(MmaFormat::F16).least
                                               : kLeastF32};
@@ -244,8 +259,9 @@ private:
     static thread_local std::array<float, kMaxN> before{};
     static thread_local std::array<double, kMaxN> sum;
     uint32_t columns = s.dColumns();
-    accumulateRow(*op.rule, sum.data(), before.data(), matrices().row(r),
-                  this->columns(r, first), {columns, s.k, s.n, kLeastF32});
+    accumulateRow(*op.rule, sum.data(), before.data(),
+                  matrices().row(r, isShort), this->columns(r, first),
+                  {columns, s.k, s.n, kLeastF32});
     for (uint32_t n = 0; n < columns; ++n) {
       int64_t total = int64_t(sum[n]);
       if (op.accumulate)

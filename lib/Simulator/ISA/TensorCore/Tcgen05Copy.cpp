@@ -56,13 +56,14 @@ struct CopyForm {
 struct CopyOperation {
   const CopyShape &shape;
   unsigned bits;
-  MatrixDescriptor source;
+  std::shared_ptr<const OperandLayout> source;
   uint32_t firstLane, column;
 
   void run(Cta &cta) const {
+    const uint32_t *chunk = source->chunks.data();
     for (uint32_t row = 0; row < shape.rows; ++row)
       for (uint32_t byte = 0; byte < shape.bytes; byte += 16) {
-        const uint8_t *at = cta.shared.data() + source.address(row, byte);
+        const uint8_t *at = cta.shared.data() + *chunk++;
         std::array<uint8_t, 16> unpacked;
         if (bits) {
           unpacked = unpackCodes(bits, at);

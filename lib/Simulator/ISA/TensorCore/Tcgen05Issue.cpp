@@ -53,24 +53,22 @@ bool TensorCoreIssue::takeTensor(TensorRegion region) {
 bool TensorCoreIssue::takeShared(unsigned source, const std::string &name,
                                  bool mnMajor, unsigned elementBytes,
                                  uint32_t rows, uint32_t count, uint32_t used,
-                                 MatrixDescriptor &descriptor) {
+                                 std::shared_ptr<const OperandLayout> &layout) {
+  MatrixDescriptor descriptor;
   if (auto wrong = decodeMatrixDescriptor(w.row(i.s[source])[lane], mnMajor,
                                           elementBytes, descriptor))
     return bad(ErrorKind::BadDescriptor,
                "in the descriptor of " + name + " " + *wrong);
-  for (Cta *cta : ctas) {
-    std::vector<SharedRun> runs =
-        operandRuns(descriptor, cta->rank, rows, count, used);
-    op->shared.insert(op->shared.end(), runs.begin(), runs.end());
-  }
+  layout = layoutOf(descriptor, rows, count, used);
+  for (Cta *cta : ctas)
+    op->shared.push_back(OperandLayout::access(layout, cta->rank));
   return true;
 }
 
 bool TensorCoreIssue::checkShared() {
-  for (const SharedRun &run : op->shared)
-    if (!m.ctas[run.cta]->shared.checkAsync(w, i, lane, run, tag, op->pipe,
-                                            Proxy::Async) ||
-        m.stopped)
+  for (const auto &[cta, footprint] : op->shared)
+    if (!m.ctas[cta]->shared.checkAsync(w, i, lane, *footprint, tag, op->pipe,
+                                        Proxy::Async))
       return false;
   return true;
 }

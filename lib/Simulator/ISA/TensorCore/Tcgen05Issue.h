@@ -41,11 +41,10 @@ protected:
   /// And takes the region until the operation is complete.
   bool takeTensor(TensorRegion region);
   /// Takes `rows` rows of `count` elements by the descriptor in source
-  /// `source`, in each of the CTAs: it holds offsets. `used`: as of
-  /// operandRuns.
+  /// `source`, in each of the CTAs: it holds offsets. `used`: as of layoutOf.
   bool takeShared(unsigned source, const std::string &name, bool mnMajor,
                   unsigned elementBytes, uint32_t rows, uint32_t count,
-                  uint32_t used, MatrixDescriptor &descriptor);
+                  uint32_t used, std::shared_ptr<const OperandLayout> &layout);
   /// Checks the accesses to shared memory.
   bool checkShared();
   /// Marks what the operation writes as initialised when it is complete.

@@ -130,26 +130,22 @@ private:
       return bad(ErrorKind::Unsupported,
                  "A in tensor memory is supported for a CTA pair only with M "
                  "256 and N a multiple of 32");
-    operation->aInTensorMemory = true;
     operation->aColumn = address & 0xffff;
     return takeColumns("A", shape.units(), operation->aColumn, 8);
   }
 
   bool takeB() {
-    uint32_t dense = form.sparse ? 2 : 1;
-    if (!takeMatrix(2, "B", shape.transposeB, shape.bRows(),
-                    shape.kStored() * dense, shape.b, operation->b))
-      return false;
-    operation->b.bytesOfK *= dense;
-    return true;
+    return takeMatrix(2, "B", shape.transposeB, shape.bRows(),
+                      shape.kStored() * (form.sparse ? 2 : 1), shape.b,
+                      operation->b);
   }
 
   /// An operand in shared memory, of `count` elements in a row.
   bool takeMatrix(unsigned source, const char *name, bool mnMajor,
                   uint32_t rows, uint32_t count, MmaFormat format,
-                  MatrixDescriptor &descriptor) {
+                  std::shared_ptr<const OperandLayout> &layout) {
     return takeShared(source, name, mnMajor, shape.elementBytes, rows, count,
-                      usedBytes(shape, format), descriptor);
+                      usedBytes(shape, format), layout);
   }
 
   /// Each CTA of a pair holds the metadata of its own rows of A.

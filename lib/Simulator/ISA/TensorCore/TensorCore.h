@@ -7,13 +7,13 @@
 #define FP8_LIB_SIMULATOR_ISA_TENSORCORE_TENSORCORE_H
 
 #include "ISA/TensorCore/MmaKinds.h"
+#include "ISA/TensorCore/OperandLayout.h"
 #include "ISA/TensorCore/Sparsity.h"
-#include "Memory/Async.h"
 #include "Memory/TensorMemory.h"
-#include "fp8/Simulator/TensorMap.h"
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,31 +79,6 @@ decodeInstructionDescriptor(uint32_t bits, MmaKind kind, bool pair,
                             MmaShape &shape, uint32_t scales = 0,
                             bool sparse = false, bool stationary = false);
 
-/// The shared-memory matrix descriptor of tcgen05, decoded.
-struct MatrixDescriptor {
-  uint32_t start = 0;   ///< offset in the CTA's shared memory
-  uint32_t leading = 0; ///< bytes
-  uint32_t stride = 0;  ///< bytes
-  uint32_t baseOffset = 0;
-  Swizzle swizzle = Swizzle::None;
-  bool mnMajor = false;
-  unsigned elementBytes = 1;
-  uint32_t bytesOfK = 32; ///< 64: of B where A is sparse
-
-  /// Elements of K, of `elementBytes`.
-  uint32_t kStored() const { return bytesOfK / elementBytes; }
-  /// Where element (row, k) begins.
-  uint32_t address(uint32_t row, uint32_t k) const;
-};
-std::optional<std::string> decodeMatrixDescriptor(uint64_t bits, bool mnMajor,
-                                                  unsigned elementBytes,
-                                                  MatrixDescriptor &descriptor);
-/// The bytes that rows x k elements cover, as runs. `used`: how many of each 16
-/// bytes hold data.
-std::vector<SharedRun> operandRuns(const MatrixDescriptor &descriptor,
-                                   uint32_t cta, uint32_t rows, uint32_t k,
-                                   uint32_t used = 16);
-
 /// How the chip adds up the products of the shape; `exactly`: as no chip does.
 const chip::SumRule &findSumRule(chip::MmaEngine engine, const MmaShape &shape,
                                  bool exactly);
@@ -126,11 +101,11 @@ inline uint8_t fromContainer(unsigned bits, uint8_t byte) {
 
 /// An element of 8, 16 or 32 bits.
 float decodeElement(MmaFormat format, const uint8_t *at);
-/// Decodes `rows` rows of an operand in shared memory; element (r, k) goes to
-/// out[r * rowPitch + k * kPitch].
-void loadOperand(const MatrixDescriptor &descriptor, const MmaShape &shape,
+/// Decodes an operand in shared memory; element (r, k) goes to
+/// out[r * rowPitch + k * kPitch], one of which is 1.
+void loadOperand(const OperandLayout &layout, const MmaShape &shape,
                  MmaFormat format, bool negate, const uint8_t *shared,
-                 uint32_t rows, float *out, uint32_t rowPitch, uint32_t kPitch);
+                 float *out, uint32_t rowPitch, uint32_t kPitch);
 /// Decodes a row of A in tensor memory, where elements of less than 8 bits take
 /// a byte each (PTX ISA 9.7.16.10.4.3), unless two share one.
 void loadTensorRow(const MmaShape &shape, const uint32_t *cells, float *out);
@@ -138,8 +113,7 @@ void loadTensorRow(const MmaShape &shape, const uint32_t *cells, float *out);
 /// Everything one MMA needs at completion.
 struct MmaOperation {
   MmaShape shape;
-  MatrixDescriptor a, b;
-  bool aInTensorMemory = false;
+  std::shared_ptr<const OperandLayout> a, b; ///< null: A lies elsewhere
   bool shiftsA = false; ///< .ashift: row r is that of the next lane
   uint32_t aColumn = 0;
   uint32_t dColumn = 0;

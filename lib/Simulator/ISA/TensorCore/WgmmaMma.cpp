@@ -121,10 +121,22 @@ private:
     return true;
   }
 
+  /// An operand in shared memory, of `count` elements in a row.
+  bool takeMatrix(uint64_t bits, const char *name, bool mnMajor, uint32_t rows,
+                  uint32_t count,
+                  std::shared_ptr<const OperandLayout> &layout) {
+    MatrixDescriptor descriptor;
+    descriptor.mnMajor = mnMajor;
+    if (auto wrong = decodeWgmmaDescriptor(bits, operation.shape.elementBytes,
+                                           descriptor))
+      return bad(ErrorKind::BadDescriptor,
+                 std::string("in the descriptor of ") + name + " " + *wrong);
+    layout = layoutOf(descriptor, rows, count);
+    return true;
+  }
+
   bool readOperands() {
     operation.shape = form.shape();
-    operation.a.mnMajor = form.transposeA;
-    operation.b.mnMajor = form.transposeB;
     const bool registerA = form.registerA;
     uint64_t &a = operands[0], &b = operands[1];
     if ((!registerA && !same(a, w.row(i.s[0]), "descriptor of A")) ||
@@ -132,14 +144,12 @@ private:
       return false;
     operation.sparse = form.sparse;
     operation.selector = form.selector;
-    operation.b.bytesOfK = form.sparse ? 64 : 32;
-    unsigned bytes = operation.shape.elementBytes;
-    if (!registerA)
-      if (auto wrong = decodeWgmmaDescriptor(a, bytes, operation.a))
-        return bad(ErrorKind::BadDescriptor,
-                   "in the descriptor of A " + *wrong);
-    if (auto wrong = decodeWgmmaDescriptor(b, bytes, operation.b))
-      return bad(ErrorKind::BadDescriptor, "in the descriptor of B " + *wrong);
+    const MmaShape &s = operation.shape;
+    if ((!registerA &&
+         !takeMatrix(a, "A", s.transposeA, kWgmmaM, s.k, operation.a)) ||
+        !takeMatrix(b, "B", s.transposeB, s.n, s.k * (form.sparse ? 2 : 1),
+                    operation.b))
+      return false;
     uint32_t scale = i.predicateSources ? w.predicate(i, 0)
                      : form.accumulates ? ~0u
                                         : 0;
@@ -161,7 +171,9 @@ private:
     for (auto it = flights.rbegin(); it != flights.rend(); ++it) {
       const Inst &earlier = *it->inst;
       const uint32_t *rows = &m.program.lists[earlier.list];
-      const uint32_t *at = std::find(rows, rows + earlier.listCount, row);
+      const uint32_t *at = n < earlier.listCount && rows[n] == row
+                               ? rows + n
+                               : std::find(rows, rows + earlier.listCount, row);
       if (at == rows + earlier.listCount)
         continue;
       const WgmmaForm &other = earlier.get<WgmmaForm>();
@@ -201,25 +213,19 @@ private:
   }
 
   bool takeShared(Warpgroup::Step &step) {
-    const MmaShape &s = operation.shape;
     if (form.sparse)
       takeMetadata(step);
-    if (step.warps == 1) {
-      step.shared =
-          operandRuns(operation.b, w.cta.rank, s.n, operation.b.kStored());
-      if (!form.registerA) {
-        std::vector<SharedRun> a =
-            operandRuns(operation.a, w.cta.rank, kWgmmaM, s.k);
-        step.shared.insert(step.shared.end(), a.begin(), a.end());
-      }
-    }
+    if (step.warps == 1)
+      for (const auto *layout : {&operation.b, &operation.a})
+        if (*layout)
+          step.shared.push_back(OperandLayout::access(*layout, w.cta.rank));
     // Each of the four warps reads the operands, so each must be ordered after
     // their writes.
     Warp &first = *w.cta.warps[w.id / kWarpgroup * kWarpgroup];
     AccessTag tag(first.agent(Role::Mma), w.wgmma.issued + 1, i.index);
-    for (const SharedRun &run : step.shared)
-      if (!w.cta.shared.checkAsync(w, i, 0, run, tag, -1, Proxy::Async) ||
-          m.stopped)
+    for (const SharedAccess &access : step.shared)
+      if (!w.cta.shared.checkAsync(w, i, 0, *access.footprint, tag, -1,
+                                   Proxy::Async))
         return false;
     return true;
   }
@@ -241,7 +247,6 @@ private:
     op->pipe = int64_t(operation.warps[0]->globalIndex) * 2;
     op->shared = step.shared;
     Warpgroup *group = &w.cta.warpgroups[w.id / kWarpgroup];
-    operation.registerA = form.registerA;
     // The time of a product does not depend on its values.
     const bool computes = !m.options.timing;
     op->complete = [operation = operation, group, computes] {

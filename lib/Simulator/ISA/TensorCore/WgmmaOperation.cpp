@@ -9,6 +9,7 @@
 #include "Numerics/Formats.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <memory>
 
@@ -39,6 +40,23 @@ fp8::sim::decodeWgmmaDescriptor(uint64_t bits, unsigned elementBytes,
   return std::nullopt;
 }
 
+/// Eight columns, of which four lanes have the even and the odd ones.
+static void joinColumns(uint32_t *bits, const uint64_t *even,
+                        const uint64_t *odd) {
+  uint64_t pairs[4];
+  for (uint32_t lane = 0; lane < 4; ++lane)
+    pairs[lane] = uint32_t(even[lane]) | odd[lane] << 32;
+  std::memcpy(bits, pairs, sizeof(pairs));
+}
+static void splitColumns(const uint32_t *bits, uint64_t *even, uint64_t *odd) {
+  uint64_t pairs[4];
+  std::memcpy(pairs, bits, sizeof(pairs));
+  for (uint32_t lane = 0; lane < 4; ++lane) {
+    even[lane] = uint32_t(pairs[lane]);
+    odd[lane] = pairs[lane] >> 32;
+  }
+}
+
 /// Row r of D has its even and odd columns in four lanes of one warp; a
 /// register has two columns of f16.
 void WgmmaOperation::loadRow(uint32_t r, uint32_t *bits) const {
@@ -51,9 +69,11 @@ void WgmmaOperation::loadRow(uint32_t r, uint32_t *bits) const {
                    x % 2 * 16) &
           0xffff;
   else
-    for (uint32_t x = 0; x < shape.n; ++x)
-      bits[x] = uint32_t(
-          lanes[size_t(rows[(x / 8 * 2 + half) * 2 + x % 2]) * 32 + x % 8 / 2]);
+    for (uint32_t x = 0; x < shape.n; x += 8) {
+      const uint32_t n = (x / 8 * 2 + half) * 2;
+      joinColumns(bits + x, lanes + size_t(rows[n]) * 32,
+                  lanes + size_t(rows[n + 1]) * 32);
+    }
 }
 
 void WgmmaOperation::storeRow(uint32_t r, const uint32_t *bits) const {
@@ -64,9 +84,11 @@ void WgmmaOperation::storeRow(uint32_t r, const uint32_t *bits) const {
       lanes[size_t(rows[x / 8 * 2 + half]) * 32 + x % 8 / 2] =
           bits[x] | bits[x + 1] << 16;
   else
-    for (uint32_t x = 0; x < shape.n; ++x)
-      lanes[size_t(rows[(x / 8 * 2 + half) * 2 + x % 2]) * 32 + x % 8 / 2] =
-          bits[x];
+    for (uint32_t x = 0; x < shape.n; x += 8) {
+      const uint32_t n = (x / 8 * 2 + half) * 2;
+      splitColumns(bits + x, lanes + size_t(rows[n]) * 32,
+                   lanes + size_t(rows[n + 1]) * 32);
+    }
 }
 
 /// A's fragment: a register holds 4 bytes of a row, the second and the
@@ -108,11 +130,13 @@ void WgmmaOperation::computeRow(uint32_t r, Factors a, Factors b) const {
   static thread_local std::array<uint32_t, kMaxN> bits;
   if (accumulate)
     loadRow(r, bits.data());
-  for (uint32_t x = 0; x < shape.n; ++x)
-    before[x] = !accumulate || shape.result == MmaResult::S32 ? 0
-                : shape.result == MmaResult::F32
-                    ? bitCast<float>(bits[x])
-                    : f16ToFloat(uint16_t(bits[x]));
+  if (!accumulate || shape.result == MmaResult::S32)
+    std::fill_n(before.begin(), shape.n, 0.0f);
+  else if (shape.result == MmaResult::F32)
+    std::memcpy(before.data(), bits.data(), shape.n * sizeof(float));
+  else
+    for (uint32_t x = 0; x < shape.n; ++x)
+      before[x] = f16ToFloat(uint16_t(bits[x]));
   accumulateRow(*rule, sum.data(), before.data(), a, b,
                 {shape.n, shape.k, kMaxN,
                  shape.result == MmaResult::F16 ? getRow(MmaFormat::F16).least
@@ -139,25 +163,38 @@ void WgmmaOperation::run() const {
   static thread_local std::array<float, kMaxN * 2 * kMaxK> bMatrix;
   static thread_local std::array<int16_t, kWgmmaM * kMaxK> aExponents;
   static thread_local std::array<int16_t, kMaxN * 2 * kMaxK> bExponents;
+  static thread_local std::array<int8_t, kWgmmaM * kMaxK> aShorts;
+  static thread_local std::array<int8_t, kMaxN * 2 * kMaxK> bShorts;
+  const MmaFormatRow &formatA = getRow(shape.a), &formatB = getRow(shape.b);
+  const bool isShort = formatA.isShort() && formatB.isShort() && !sparse;
   const uint8_t *shared = warps[0]->cta.shared.data();
-  loadOperand(b, shape, shape.b, shape.negateB, shared, shape.n, bMatrix.data(),
-              1, kMaxN);
-  if (registerA)
-    loadFragment(aMatrix.data());
+  loadOperand(*b, shape, shape.b, shape.negateB, shared, bMatrix.data(), 1,
+              kMaxN);
+  if (a)
+    loadOperand(*a, shape, shape.a, shape.negateA, shared, aMatrix.data(),
+                kMaxK, 1);
   else
-    loadOperand(a, shape, shape.a, shape.negateA, shared, kWgmmaM,
-                aMatrix.data(), kMaxK, 1);
-  findExponents(aExponents.data(), aMatrix.data(), aMatrix.size(),
-                getRow(shape.a).least);
-  for (uint32_t k = 0; k < b.kStored(); ++k)
-    findExponents(&bExponents[k * kMaxN], &bMatrix[k * kMaxN], shape.n,
-                  getRow(shape.b).least);
-  const Factors dense{bMatrix.data(), bExponents.data()};
+    loadFragment(aMatrix.data());
+  if (isShort)
+    findShortExponents(aShorts.data(), aMatrix.data(), aMatrix.size(),
+                       formatA.least);
+  else
+    findExponents(aExponents.data(), aMatrix.data(), aMatrix.size(),
+                  formatA.least);
+  for (uint32_t at = 0; at < b->k * kMaxN; at += kMaxN)
+    if (isShort)
+      findShortExponents(&bShorts[at], &bMatrix[at], shape.n, formatB.least);
+    else
+      findExponents(&bExponents[at], &bMatrix[at], shape.n, formatB.least);
+  const Factors dense{bMatrix.data(), bExponents.data(),
+                      isShort ? bShorts.data() : nullptr};
   std::unique_ptr<KeptRows> keptRows;
   if (sparse)
     keptRows = std::make_unique<KeptRows>();
   for (uint32_t r = 0; r < kWgmmaM; ++r)
-    computeRow(r, {&aMatrix[r * kMaxK], &aExponents[r * kMaxK]},
+    computeRow(r,
+               {&aMatrix[r * kMaxK], &aExponents[r * kMaxK],
+                isShort ? &aShorts[r * kMaxK] : nullptr},
                sparse
                    ? keptRows->select(dense, keptOf(r), shape.k, shape.n, kMaxN)
                    : dense);

@@ -28,8 +28,7 @@ std::optional<std::string> decodeWgmmaDescriptor(uint64_t bits,
 /// Everything one operation needs at completion.
 struct WgmmaOperation {
   MmaShape shape;
-  MatrixDescriptor a, b;
-  bool registerA;
+  std::shared_ptr<const OperandLayout> a, b; ///< null: A lies in registers
   bool accumulate;
   const chip::SumRule *rule;
   const uint32_t *rows; ///< of registers: D's, then A's

@@ -45,6 +45,46 @@ TEST(Memory, VectorsAndNarrowTypes) {
   EXPECT_EQ(out, (std::vector<uint32_t>{3, 0xffffff88u, 0x8807u, 4}));
 }
 
+TEST(Memory, LanesThatFollowEachOtherOrReadTheSame) {
+  auto out = compute(R"(
+  mov.u32 %r1, s; shl.b32 %r2, %t, 2; add.u32 %r3, %r1, %r2;
+  neg.s32 %r4, %t; st.shared.u32 [%r3], %r4;
+  bar.warp.sync -1;
+  and.b32 %r5, %t, 3; setp.eq.u32 %p0, %r5, 1; setp.lt.u32 %p1, %t, 16;
+  mov.u32 %r0, 1000;
+  @%p1 ld.shared.s16 %r0, [%r3];
+  @!%p1 ld.shared.u32 %r0, [%r1+28];
+  @%p0 ld.shared.u8 %r0, [%r3];
+  shl.b32 %r6, %t, 3; cvt.u64.u32 %d0, %r6; add.s64 %d0, %d0, %out;
+  st.global.v2.u32 [%d0], {%t, %r0};)",
+                     32, 64, kShared);
+  for (uint32_t i = 0; i < 32; ++i) {
+    uint32_t negative = 0u - i;
+    EXPECT_EQ(out[2 * i], i);
+    EXPECT_EQ(out[2 * i + 1], i % 4 == 1 ? negative & 255
+                              : i < 16   ? negative
+                                         : 0u - 7);
+  }
+}
+
+TEST(Memory, OneOfTheLanesThatFollowEachOtherIsWrong) {
+  Report report;
+  auto out = compute("st.global.u32 [%o+4], %t;", 32, 32, "", &report);
+  ASSERT_EQ(report.errors.size(), 1u) << report.str();
+  EXPECT_EQ(report.errors[0].lane, 31);
+  for (uint32_t i = 1; i < 32; ++i)
+    EXPECT_EQ(out[i], i - 1);
+  // Two warps overlap from the middle of the first on.
+  compute(R"(
+  mov.u32 %r1, s; shl.b32 %r2, %t, 2; add.u32 %r3, %r1, %r2;
+  setp.gt.u32 %p0, %t, 31; @%p0 sub.u32 %r3, %r3, 64;
+  st.shared.u32 [%r3], %t;)",
+          64, 64, kShared, &report);
+  ASSERT_EQ(report.errors.size(), 1u) << report.str();
+  EXPECT_EQ(report.errors[0].lane, report.errors[0].warp ? 0 : 16);
+  EXPECT_THAT(report.str(), HasSubstr("(s+64)"));
+}
+
 TEST(Memory, GenericAddressesReachEverySpace) {
   auto out = compute(
       R"(

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Descriptors of operands in shared memory.
+// Descriptors of operands in shared memory, and what they describe.
 
-#include "ISA/TensorCore/TensorCore.h"
+#include "ISA/TensorCore/OperandLayout.h"
 
 #include "Memory/Swizzle.h"
+
+#include <array>
+#include <map>
 
 using namespace fp8::sim;
 
@@ -75,27 +78,47 @@ uint32_t MatrixDescriptor::address(uint32_t row, uint32_t k) const {
   return swizzleAddress(swizzle, start + offset);
 }
 
-std::vector<SharedRun> fp8::sim::operandRuns(const MatrixDescriptor &descriptor,
-                                             uint32_t cta, uint32_t rows,
-                                             uint32_t k, uint32_t used) {
+static std::vector<SharedRun> joinChunks(const std::vector<uint32_t> &chunks,
+                                         uint32_t used) {
   std::vector<SharedRun> runs;
-  uint32_t perChunk = 16 / descriptor.elementBytes;
-  auto add = [&](uint32_t address) {
+  for (uint32_t address : chunks)
     if (!runs.empty() && runs.back().begin + runs.back().size == address)
       runs.back().size += 16;
     else if (!runs.empty() && address + 16 == runs.back().begin)
-      runs.back() = {cta, address, runs.back().size + 16, false, used};
+      runs.back() = {address, runs.back().size + 16, false, used};
     else
-      runs.push_back({cta, address, 16, false, used});
-  };
-  if (!descriptor.mnMajor) {
-    for (uint32_t r = 0; r < rows; ++r)
-      for (uint32_t c = 0; c < k; c += perChunk)
-        add(descriptor.address(r, c));
-  } else {
-    for (uint32_t c = 0; c < k; ++c)
-      for (uint32_t r = 0; r < rows; r += perChunk)
-        add(descriptor.address(r, c));
-  }
+      runs.push_back({address, 16, false, used});
   return runs;
+}
+
+static OperandLayout makeLayout(const MatrixDescriptor &descriptor,
+                                uint32_t rows, uint32_t k, uint32_t used) {
+  OperandLayout layout{descriptor.mnMajor, rows, k, {}, {}};
+  const uint32_t perChunk = 16 / descriptor.elementBytes;
+  const uint32_t outer = descriptor.mnMajor ? k : rows,
+                 inner = descriptor.mnMajor ? rows : k;
+  for (uint32_t o = 0; o < outer; ++o)
+    for (uint32_t i = 0; i < inner; i += perChunk)
+      layout.chunks.push_back(descriptor.mnMajor ? descriptor.address(i, o)
+                                                 : descriptor.address(o, i));
+  layout.footprint = Footprint(joinChunks(layout.chunks, used));
+  return layout;
+}
+
+std::shared_ptr<const OperandLayout>
+fp8::sim::layoutOf(const MatrixDescriptor &descriptor, uint32_t rows,
+                   uint32_t k, uint32_t used) {
+  using Key = std::array<uint32_t, 9>;
+  static constexpr size_t kMost = 1024;
+  static thread_local std::map<Key, std::shared_ptr<const OperandLayout>> known;
+  if (known.size() >= kMost)
+    known.clear();
+  auto &layout =
+      known[Key{descriptor.start, descriptor.leading, descriptor.stride,
+                uint32_t(descriptor.swizzle), descriptor.mnMajor,
+                descriptor.elementBytes, rows, k, used}];
+  if (!layout)
+    layout =
+        std::make_shared<OperandLayout>(makeLayout(descriptor, rows, k, used));
+  return layout;
 }
