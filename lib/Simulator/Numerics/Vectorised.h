@@ -5,10 +5,10 @@
 #ifndef FP8_LIB_SIMULATOR_NUMERICS_VECTORISED_H
 #define FP8_LIB_SIMULATOR_NUMERICS_VECTORISED_H
 
-// The choice between clones comes before ThreadSanitizer has begun, which
-// instruments what chooses.
+// ThreadSanitizer instruments what chooses a clone, before it has begun; and
+// what AddressSanitizer finds in one clone it finds in all.
 #if defined(__x86_64__) && defined(__gnu_linux__) &&                           \
-    !defined(__SANITIZE_THREAD__)
+    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define FP8_VECTORISED                                                         \
   __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
