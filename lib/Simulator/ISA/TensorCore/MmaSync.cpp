@@ -7,7 +7,7 @@
 #include "ISA/Families.h"
 
 #include "ISA/Alu/Alu.h"
-#include "ISA/TensorCore/MmaSyncForm.h"
+#include "ISA/TensorCore/MmaFragments.h"
 #include "ISA/TensorCore/Sparsity.h"
 #include "ISA/TensorCore/TensorCore.h"
 #include "Machine/Machine.h"
@@ -26,30 +26,28 @@ uint64_t element(uint64_t bits, uint32_t index, uint32_t width) {
   return bits >> (index * width) & lowBits(width);
 }
 
-/// f(row, k, element): A's element (row, k). A register has elements of one
-/// row; the next register is 8 rows below, if there are 16, and the one behind
-/// these further on in K.
+/// f(row, k, element).
 template <typename F>
 void eachOfA(Warp &w, const MmaSyncForm &mma, const uint32_t *rows, F f) {
-  const uint32_t packed = mma.packed(), halves = mma.form().m / 8,
-                 width = mma.typeA().bits;
   for (uint32_t r = 0; r < mma.rowsOfA(); ++r)
     for (uint32_t lane = 0; lane < 32; ++lane)
-      for (uint32_t j = 0; j < packed; ++j)
-        f(lane / 4 + r % halves * 8,
-          r / halves * 4 * packed + lane % 4 * packed + j,
-          element(w.row(rows[r])[lane], j, width));
+      for (uint32_t j = 0; j < mma.packed(); ++j) {
+        MmaPlace at = placeInA(mma, lane, r, j);
+        f(at.row, at.column,
+          element(w.row(rows[r])[lane], j, mma.typeA().bits));
+      }
 }
 
 /// f(k, column, element).
 template <typename F>
 void eachOfB(Warp &w, const MmaSyncForm &mma, const uint32_t *rows, F f) {
-  const uint32_t packed = mma.packed(), width = mma.typeB().bits;
   for (uint32_t r = 0; r < mma.rowsOfB(); ++r)
     for (uint32_t lane = 0; lane < 32; ++lane)
-      for (uint32_t j = 0; j < packed; ++j)
-        f(r * 4 * packed + lane % 4 * packed + j, lane / 4,
-          element(w.row(rows[r])[lane], j, width));
+      for (uint32_t j = 0; j < mma.packed(); ++j) {
+        MmaPlace at = placeInB(mma, lane, r, j);
+        f(at.row, at.column,
+          element(w.row(rows[r])[lane], j, mma.typeB().bits));
+      }
 }
 
 void loadResults(Warp &w, const MmaSyncForm &mma, const uint32_t *rows,
@@ -64,34 +62,13 @@ void loadResults(Warp &w, const MmaSyncForm &mma, const uint32_t *rows,
     }
 }
 
-void storeResults(Warp &w, const MmaSyncForm &mma, const uint32_t *rows,
-                  const Results &in) {
-  for (uint32_t row = 0; row < mma.form().m; ++row)
-    for (uint32_t column = 0; column < kN; ++column) {
-      uint32_t lane = row % 8 * 4 + column / 2;
-      uint64_t bits = in.cells[row][column];
-      if (mma.d != Type::F16) {
-        w.row(rows[row / 8 * 2 + column % 2])[lane] = bits;
-        continue;
-      }
-      uint64_t &pair = w.row(rows[row / 8])[lane];
-      pair = column % 2 ? (pair & 0xffff) | bits << 16 : bits;
-    }
+MmaRegisters findRegisters(const Warp &w, const Inst &i) {
+  const MmaSyncForm &mma = i.get<MmaSyncForm>();
+  const std::vector<uint32_t> &lists = w.machine.program.lists;
+  const uint32_t *a = &lists[i.sourceList], *b = a + mma.rowsOfA(),
+                 *c = b + mma.rowsOfB();
+  return {a, b, c, &lists[i.list], c + mma.rowsOf(mma.c)};
 }
-
-/// Where an instruction's registers are.
-struct Registers {
-  const uint32_t *a, *b, *c, *d, *metadata;
-  Registers(const Warp &w, const Inst &i) {
-    const MmaSyncForm &mma = i.get<MmaSyncForm>();
-    const std::vector<uint32_t> &lists = w.machine.program.lists;
-    d = &lists[i.list];
-    a = &lists[i.sourceList];
-    b = a + mma.rowsOfA();
-    c = b + mma.rowsOfB();
-    metadata = c + mma.rowsOf(mma.c);
-  }
-};
 
 /// f(row, chunk, lane, shift): where four bits of metadata are.
 template <typename F>
@@ -106,7 +83,7 @@ void eachChunk(const MmaSyncForm &mma, F f) {
 
 /// Of each row of A, the rows of B that it multiplies: of a dense one all.
 std::array<Kept, kMaxM> findKept(Warp &w, const MmaSyncForm &mma,
-                                 const Registers &registers) {
+                                 const MmaRegisters &registers) {
   std::array<Kept, kMaxM> kept{};
   const bool pairs = mma.form().operands == MmaOperands::TF32;
   eachChunk(mma, [&](uint32_t row, uint32_t chunk, uint32_t lane,
@@ -118,8 +95,8 @@ std::array<Kept, kMaxM> findKept(Warp &w, const MmaSyncForm &mma,
   return kept;
 }
 
-void multiplyFloats(Warp &w, const MmaSyncForm &mma, const Registers &registers,
-                    Results &results) {
+void multiplyFloats(Warp &w, const MmaSyncForm &mma,
+                    const MmaRegisters &registers, Results &results) {
   Factored factored;
   const uint32_t k = factored.k = mma.kOfA();
   factored.dense = mma.form().k;
@@ -152,7 +129,7 @@ void multiplyFloats(Warp &w, const MmaSyncForm &mma, const Registers &registers,
 
 /// Multiplies and adds in the order of K, rounding once each time.
 void multiplyDoubles(Warp &w, const MmaSyncForm &mma,
-                     const Registers &registers, Results &results) {
+                     const MmaRegisters &registers, Results &results) {
   double a[kMaxM][16], b[16][kN];
   eachOfA(w, mma, registers.a, [&](uint32_t row, uint32_t k, uint64_t bits) {
     a[row][k] = bitCast<double>(bits);
@@ -171,7 +148,7 @@ void multiplyDoubles(Warp &w, const MmaSyncForm &mma,
 
 /// Integers and single bits, exactly.
 void multiplyIntegers(Warp &w, const MmaSyncForm &mma,
-                      const Registers &registers, Results &results) {
+                      const MmaRegisters &registers, Results &results) {
   int32_t a[kMaxM][kMaxK], b[kMaxK][kN];
   const std::array<Kept, kMaxM> kept = findKept(w, mma, registers);
   auto decode = [](const MmaElement &type, uint64_t bits) {
@@ -200,8 +177,8 @@ void multiplyIntegers(Warp &w, const MmaSyncForm &mma,
 
 /// Undefined elements of A make rows of D undefined, those of B columns, and
 /// those of C themselves.
-void spreadUndefined(Warp &w, const Inst &i, const Registers &registers) {
-  const MmaSyncForm &mma = i.get<MmaSyncForm>();
+void spreadUndefined(Warp &w, const Inst &i, const MmaSyncForm &mma,
+                     const MmaRegisters &registers) {
   OriginId cells[kMaxM][kN] = {};
   const uint32_t halves = mma.form().m / 8;
   auto each = [&](const uint32_t *rows, uint32_t count, auto f) {
@@ -249,26 +226,9 @@ Flow multiply(Warp &w, const Inst &i, uint32_t mask) {
     return Flow::Next;
   }
   const MmaSyncForm &mma = i.get<MmaSyncForm>();
-  Registers registers(w, i);
-  if (w.undefinedLanes(registers.a, i.sourceListCount, ~0u))
-    spreadUndefined(w, i, registers);
+  MmaRegisters registers = findRegisters(w, i);
   Results results;
-  loadResults(w, mma, registers.c, results);
-  switch (mma.form().operands) {
-  case MmaOperands::Float8:
-  case MmaOperands::Float16:
-  case MmaOperands::TF32:
-    multiplyFloats(w, mma, registers, results);
-    break;
-  case MmaOperands::F64:
-    multiplyDoubles(w, mma, registers, results);
-    break;
-  case MmaOperands::Int8:
-  case MmaOperands::Int4:
-  case MmaOperands::Bit:
-    multiplyIntegers(w, mma, registers, results);
-    break;
-  }
+  multiplyFragments(w, i, mma, registers, results);
   storeResults(w, mma, registers.d, results);
   ++w.machine.report.statistics.mmas;
   return Flow::Next;
@@ -313,5 +273,44 @@ bool decodeMma(Decoder &d, Inst &i) {
 }
 
 } // namespace
+
+void fp8::sim::multiplyFragments(Warp &w, const Inst &i, const MmaSyncForm &mma,
+                                 const MmaRegisters &registers,
+                                 Results &results) {
+  if (w.undefinedLanes(&w.machine.program.lists[i.sourceList],
+                       i.sourceListCount, ~0u))
+    spreadUndefined(w, i, mma, registers);
+  loadResults(w, mma, registers.c, results);
+  switch (mma.form().operands) {
+  case MmaOperands::Float8:
+  case MmaOperands::Float16:
+  case MmaOperands::TF32:
+    multiplyFloats(w, mma, registers, results);
+    break;
+  case MmaOperands::F64:
+    multiplyDoubles(w, mma, registers, results);
+    break;
+  case MmaOperands::Int8:
+  case MmaOperands::Int4:
+  case MmaOperands::Bit:
+    multiplyIntegers(w, mma, registers, results);
+    break;
+  }
+}
+
+void fp8::sim::storeResults(Warp &w, const MmaSyncForm &mma,
+                            const uint32_t *rows, const Results &in) {
+  for (uint32_t row = 0; row < mma.form().m; ++row)
+    for (uint32_t column = 0; column < kN; ++column) {
+      uint32_t lane = row % 8 * 4 + column / 2;
+      uint64_t bits = in.cells[row][column];
+      if (mma.d != Type::F16) {
+        w.row(rows[row / 8 * 2 + column % 2])[lane] = bits;
+        continue;
+      }
+      uint64_t &pair = w.row(rows[row / 8])[lane];
+      pair = column % 2 ? (pair & 0xffff) | bits << 16 : bits;
+    }
+}
 
 void fp8::sim::addMmaSyncOpcodes(OpcodeTable &t) { t.add("mma", decodeMma); }

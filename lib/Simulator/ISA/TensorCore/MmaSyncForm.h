@@ -114,6 +114,17 @@ struct MmaSyncForm {
   }
 };
 
+/// Whether C or D of `type` adds up products of elements of `element`.
+bool addsUpIn(Type type, const MmaElement &element);
+/// The qualifiers that name types, in their order; the one that names a shape,
+/// or nothing.
+std::vector<std::string> takeMmaTypes(Decoder &decoder);
+std::string takeMmaShape(Decoder &decoder);
+/// `types`: of D, A, B and C.
+bool setMmaTypes(Decoder &decoder, MmaSyncForm &form,
+                 const std::vector<std::string> &types);
+/// Whether there is such a shape of the form's types.
+bool setMmaShape(MmaSyncForm &form, std::string_view shape, bool sparse);
 /// `.shape.row.col.d.a.b.c`.
 bool takeMmaSyncForm(Decoder &decoder, MmaSyncForm &form, bool sparse);
 
