@@ -110,6 +110,10 @@ FP8_CUDA_API CUresult cuCtxGetDevice(CUdevice *device) {
   return CUDA_SUCCESS;
 }
 
+FP8_CUDA_API CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext) {
+  return cuCtxGetDevice(device);
+}
+
 FP8_CUDA_API CUresult cuCtxSynchronize() {
   return toDriver(cudaDeviceSynchronize());
 }

@@ -142,6 +142,12 @@ FP8_CUDA_API CUresult cuKernelGetFunction(CUfunction *function,
   *function = reinterpret_cast<CUfunction>(kernel);
   return CUDA_SUCCESS;
 }
+FP8_CUDA_API CUresult cuKernelGetAttribute(int *value,
+                                           CUfunction_attribute attribute,
+                                           CUkernel kernel, CUdevice) {
+  return cuFuncGetAttribute(value, attribute,
+                            reinterpret_cast<CUfunction>(kernel));
+}
 FP8_CUDA_API CUresult cuKernelSetAttribute(CUfunction_attribute attribute,
                                            int value, CUkernel kernel,
                                            CUdevice) {

@@ -4,8 +4,14 @@
 // --dump-ptx` on what nvcc 13.0 writes shows it.
 #include "FatBinary.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <elf.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
 #include <zstd.h>
 
 namespace fp8::cuda {
@@ -44,24 +50,71 @@ T load(const void *data) {
   return value;
 }
 
-launch::Expected<std::string> readText(const ImageHeader &header,
-                                       const char *payload) {
+/// The image, which may have zeros behind it.
+launch::Expected<std::string> readContent(const ImageHeader &header,
+                                          const char *payload) {
   if (!header.compressedBytes)
-    return std::string(payload, strnlen(payload, header.paddedBytes));
+    return std::string(payload, header.paddedBytes);
   if (load<uint32_t>(payload) != kZstdFrame)
-    return launch::Error{"the PTX is compressed, but not by zstd as nvcc 13 "
-                         "does it; compile with --no-compress"};
-  std::string text(header.plainBytes, '\0');
-  size_t bytes = ZSTD_decompress(text.data(), text.size(), payload,
+    return launch::Error{"the device code is compressed, but not by zstd as "
+                         "nvcc 13 does it; compile with --no-compress"};
+  std::string content(header.plainBytes, '\0');
+  size_t bytes = ZSTD_decompress(content.data(), content.size(), payload,
                                  header.compressedBytes);
   if (ZSTD_isError(bytes))
-    return launch::Error{std::string("the compressed PTX is broken: ") +
+    return launch::Error{std::string("the compressed device code is broken: ") +
                          ZSTD_getErrorName(bytes)};
-  text.resize(strnlen(text.data(), bytes));
-  return text;
+  content.resize(bytes);
+  return content;
 }
 
 bool isMachineCode(const void *data) { return std::memcmp(data, kElf, 4) == 0; }
+
+/// The bytes of machine code, whose section headers come last.
+std::string_view bytesOf(const void *code) {
+  auto header = load<Elf64_Ehdr>(code);
+  return {static_cast<const char *>(code),
+          header.e_shoff + uint64_t(header.e_shnum) * header.e_shentsize};
+}
+
+/// Whether the machine code has a section for each kernel of the text, and
+/// there is one.
+bool isOf(std::string_view code, const std::string &text) {
+  constexpr std::string_view directive = ".entry ";
+  bool any = false;
+  for (size_t at = text.find(directive); at != std::string::npos;
+       at = text.find(directive, at)) {
+    at += directive.size();
+    std::string section =
+        ".text." + text.substr(at, text.find_first_of("( \n", at) - at);
+    any = true;
+    if (code.find({section.c_str(), section.size() + 1}) == code.npos)
+      return false;
+  }
+  return any;
+}
+
+launch::Expected<std::string> findTextOf(const void *code,
+                                         const std::string &folder) {
+  std::error_code error;
+  std::string found;
+  std::filesystem::file_time_type newest;
+  for (const auto &entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() != ".ptx")
+      continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    auto time = entry.last_write_time(error);
+    if (isOf(bytesOf(code), text) && (found.empty() || time > newest)) {
+      found = std::move(text);
+      newest = time;
+    }
+  }
+  if (found.empty())
+    return launch::Error{"the program loads machine code, and no file of " +
+                         folder + " has the PTX of its kernels"};
+  return found;
+}
 } // namespace
 
 bool isFatBinary(const void *data) {
@@ -81,19 +134,20 @@ launch::Expected<std::vector<Image>> readFatBinary(const void *data) {
     Image image;
     image.isPTX = header.kind == kPTX;
     image.architecture = header.architecture;
-    if (image.isPTX) {
-      auto text = readText(header, at + header.headerBytes);
-      if (!text)
-        return text.takeError();
-      image.text = std::move(*text);
-    }
+    auto content = readContent(header, at + header.headerBytes);
+    if (!content)
+      return content.takeError();
+    image.content = std::move(*content);
+    if (image.isPTX)
+      image.content.resize(strnlen(image.content.data(), image.content.size()));
     images.push_back(std::move(image));
     at += header.headerBytes + header.paddedBytes;
   }
   return images;
 }
 
-launch::Expected<std::string> findPTX(const void *data, unsigned architecture) {
+launch::Expected<std::string> findPTX(const void *data, unsigned architecture,
+                                      const std::string &folder) {
   const launch::Error noPTX{"the program has no PTX for sm_" +
                             std::to_string(architecture) +
                             "; compile it with -gencode arch=compute_" +
@@ -101,6 +155,8 @@ launch::Expected<std::string> findPTX(const void *data, unsigned architecture) {
                             std::to_string(architecture) + "a"};
   if (load<uint32_t>(data) == kWrapper)
     data = load<Wrapper>(data).container;
+  if (isMachineCode(data) && !folder.empty())
+    return findTextOf(data, folder);
   if (isMachineCode(data))
     return noPTX;
   if (!isFatBinary(data))
@@ -113,9 +169,12 @@ launch::Expected<std::string> findPTX(const void *data, unsigned architecture) {
     if (image.isPTX && image.architecture <= architecture &&
         (!best || image.architecture > best->architecture))
       best = &image;
-  if (!best)
-    return noPTX;
-  return best->text;
+  if (best)
+    return best->content;
+  for (const Image &image : *images)
+    if (!folder.empty() && isMachineCode(image.content.data()))
+      return findTextOf(image.content.data(), folder);
+  return noPTX;
 }
 
 } // namespace fp8::cuda

@@ -17,7 +17,7 @@ namespace fp8::cuda {
 struct Image {
   bool isPTX = false;
   unsigned architecture = 0; ///< 90 for sm_90 and sm_90a
-  std::string text;          ///< of PTX; empty for machine code
+  std::string content;       ///< the text, or the machine code
 };
 
 /// The images behind `data`, which begins with the container's header. `data`
@@ -31,7 +31,10 @@ bool isFatBinary(const void *data);
 /// The PTX text in what cuModuleLoadData and __cudaRegisterFatBinary take: PTX,
 /// a container, or the wrapper of one. Of several PTX images it is the one for
 /// the architecture that is nearest to `architecture`, and not above it.
-launch::Expected<std::string> findPTX(const void *data, unsigned architecture);
+/// Where there is machine code alone, it is the newest file of `folder` whose
+/// kernels that has.
+launch::Expected<std::string> findPTX(const void *data, unsigned architecture,
+                                      const std::string &folder = {});
 
 } // namespace fp8::cuda
 

@@ -68,7 +68,7 @@ Gpu &Gpu::get() {
 Gpu::Gpu(Settings given)
     : settings(std::move(given)), chip(chipOf(settings)),
       memory(settings.memoryLimit, settings.initcheck),
-      modules(memory, numberIn(chip.name)) {
+      modules(memory, numberIn(chip.name), this->settings.ptx) {
   writeFindings();
 }
 

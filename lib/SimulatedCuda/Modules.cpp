@@ -39,8 +39,9 @@ unsigned Kernel::maxThreads() const {
 }
 
 std::optional<launch::Error> Module::load(sim::Device &device,
-                                          unsigned architecture) {
-  auto found = findPTX(image, architecture);
+                                          unsigned architecture,
+                                          const std::string &folder) {
+  auto found = findPTX(image, architecture, folder);
   if (!found)
     return found.takeError();
   ptx = std::move(*found);
@@ -103,7 +104,7 @@ void Modules::addManaged(void **host, Module *module, std::string name) {
 std::optional<launch::Error> Modules::load(Module &module) {
   if (module.loaded())
     return std::nullopt;
-  if (auto error = module.load(memory.device, architecture))
+  if (auto error = module.load(memory.device, architecture, folder))
     return error;
   for (const auto &[host, symbol] : managed) {
     if (symbol.module != &module)

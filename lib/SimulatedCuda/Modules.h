@@ -39,7 +39,9 @@ public:
   Module(const void *image, std::string name)
       : image(image), name(std::move(name)) {}
 
-  std::optional<launch::Error> load(sim::Device &device, unsigned architecture);
+  /// `folder`: with the PTX of machine code, or empty.
+  std::optional<launch::Error> load(sim::Device &device, unsigned architecture,
+                                    const std::string &folder);
   sim::LoadedModule *loaded() { return module.get(); }
   /// The text of the PTX; empty before `load`.
   const std::string &text() const { return ptx; }
@@ -58,8 +60,8 @@ private:
 
 class Modules {
 public:
-  Modules(Memory &memory, unsigned architecture)
-      : memory(memory), architecture(architecture) {}
+  Modules(Memory &memory, unsigned architecture, std::string folder)
+      : memory(memory), architecture(architecture), folder(std::move(folder)) {}
 
   Module *add(const void *image);
   /// False where `module` is none.
@@ -85,6 +87,7 @@ private:
   };
   Memory &memory;
   unsigned architecture;
+  std::string folder; ///< with the PTX of machine code
   unsigned made = 0;
   std::vector<std::unique_ptr<Module>> all;
   std::map<const void *, Symbol> functions, variables;

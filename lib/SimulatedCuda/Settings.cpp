@@ -9,7 +9,7 @@ namespace fp8::cuda {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(
     Settings, chip, multiprocessors, memoryLimit, scheduleSeed, schedules,
     residentClusters, threads, maxErrors, strict, keepGoing, completeAtIssue,
-    initcheck, quiet, capture, report)
+    initcheck, quiet, ptx, capture, report)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Findings, launches,
                                                 warpInstructions, errors,
                                                 warnings, unsupportedCalls,

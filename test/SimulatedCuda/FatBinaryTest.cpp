@@ -4,6 +4,10 @@
 #include "gmock/gmock.h"
 
 #include <cstring>
+#include <elf.h>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
 #include <zstd.h>
 
 using namespace fp8::cuda;
@@ -25,8 +29,10 @@ public:
     frame.resize((bytes + 7) / 8 * 8, '\0');
     return add(1, architecture, frame, bytes, text.size());
   }
-  Container &addMachineCode(unsigned architecture) {
-    return add(2, architecture, "\177ELF....", 0, 0);
+  Container &addMachineCode(unsigned architecture,
+                            std::string code = "\177ELF....") {
+    code.resize((code.size() + 7) / 8 * 8, 0);
+    return add(2, architecture, code, 0, 0);
   }
   /// The whole; the text that a test breaks lies at its end.
   std::string &bytes() {
@@ -104,6 +110,50 @@ TEST(FatBinary, TakesTextAndWrappersToo) {
   EXPECT_EQ(*text, "ninety");
 }
 
+/// Machine code with these kernels: a header, and the names of its sections.
+std::string machineCode(const std::vector<std::string> &kernels) {
+  std::string names(1, '\0');
+  for (const std::string &kernel : kernels)
+    names += ".text." + kernel + std::string(1, '\0');
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_shoff = sizeof(header) + names.size();
+  return std::string(reinterpret_cast<const char *>(&header), sizeof(header)) +
+         names;
+}
+
+TEST(FatBinary, FindsTheTextOfMachineCode) {
+  namespace fs = std::filesystem;
+  fs::path folder =
+      fs::temp_directory_path() / ("fat-binary-" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  auto write = [&](const char *name, const std::string &text, int age) {
+    std::ofstream(folder / name) << text;
+    fs::last_write_time(folder / name, fs::file_time_type::clock::now() -
+                                           std::chrono::hours(age));
+  };
+  write("other.ptx", ".visible .entry gem(\n) {}", 0);
+  write("old.ptx", ".visible .entry gemm(\n) { old }", 2);
+  write("new.ptx", ".visible .entry gemm(\n) { new }", 1);
+  write("both.ptx", ".entry gemm(\n) {}\n.entry scale() {}", 0);
+  write("none.ptx", ".version 9.0\n", 0);
+  write("gemm.txt", ".visible .entry gemm(\n) { no }", 0);
+  auto find = [&](const std::string &code) {
+    auto text = findPTX(code.data(), 90, folder);
+    return text ? *text : "error: " + text.error();
+  };
+  EXPECT_EQ(find(machineCode({"gemm"})), ".visible .entry gemm(\n) { new }");
+  EXPECT_EQ(find(machineCode({"gemm", "scale"})),
+            ".entry gemm(\n) {}\n.entry scale() {}");
+  Container container;
+  container.addMachineCode(90, machineCode({"gemm"}));
+  EXPECT_EQ(find(container.bytes()), ".visible .entry gemm(\n) { new }");
+  EXPECT_EQ(find(machineCode({"softmax"})),
+            "error: the program loads machine code, and no file of " +
+                folder.string() + " has the PTX of its kernels");
+  fs::remove_all(folder);
+}
+
 TEST(FatBinary, SaysWhatIsWrong) {
   EXPECT_THAT(textIn(Container().addMachineCode(90), 90),
               HasSubstr("has no PTX for sm_90;"));
@@ -113,7 +163,7 @@ TEST(FatBinary, SaysWhatIsWrong) {
   std::string &bytes = container.addCompressed(90, "ninety").bytes();
   bytes[16 + 64 + 4] ^= 0x55; // in the frame's header
   EXPECT_THAT(findPTX(bytes.data(), 90).error(),
-              HasSubstr("the compressed PTX is broken"));
+              HasSubstr("the compressed device code is broken"));
   bytes[16 + 64] = 'x'; // of its magic number
   EXPECT_THAT(findPTX(bytes.data(), 90).error(),
               HasSubstr("compile with --no-compress"));

@@ -65,6 +65,10 @@ void addOptions(CLI::App &app, CommandLine &line) {
                  "Write each launch to this folder, as a description for "
                  "fp8-run MODULE.ptx --launch=launch-N/launch.json")
       ->type_name("FOLDER");
+  app.add_option("--ptx", settings.ptx,
+                 "The folder with the PTX of the machine code that the program "
+                 "loads, as compilers in Python leave it")
+      ->type_name("FOLDER");
   app.add_flag("--quiet", settings.quiet, "Print no line for each launch");
 }
 

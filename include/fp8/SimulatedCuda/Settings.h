@@ -31,6 +31,7 @@ struct Settings {
   /// Memory of cudaMalloc that nothing has written counts as uninitialised.
   bool initcheck = false;
   bool quiet = false;  ///< no line for each launch
+  std::string ptx;     ///< the folder with the PTX of machine code; or empty
   std::string capture; ///< the folder for launch descriptions; empty: none
   std::string report;  ///< the file for the findings; empty: none
 };
