@@ -3,39 +3,59 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 
+import cub
+import cuda_samples
+import cute_dsl
 import cutlass
 import cutlass_tutorials
 import deepgemm_blackwell
 import deepgemm_hopper
 import expected
 import flashinfer
+import marlin
 import thunderkittens
+import tilelang_kernels
 import triton_kernels
 from kernels import Program
 
-MODULES = [deepgemm_blackwell, deepgemm_hopper, cutlass, cutlass_tutorials, triton_kernels, flashinfer, thunderkittens]
+MODULES = [deepgemm_blackwell, deepgemm_hopper, cutlass, cutlass_tutorials, triton_kernels, flashinfer, thunderkittens, tilelang_kernels, marlin, cub, cuda_samples, cute_dsl]
 KERNELS = [kernel for module in MODULES for kernel in module.KERNELS]
-CHECKOUTS = {"DeepGEMM": "DeepGEMM", "CUTLASS": "cutlass", "FlashInfer": "flashinfer", "ThunderKittens": "ThunderKittens"}
+CHECKOUTS = {"DeepGEMM": "DeepGEMM", "CUTLASS": "cutlass", "FlashInfer": "flashinfer", "ThunderKittens": "ThunderKittens",
+             "TileLang": "tilelang", "Marlin": "marlin",
+             "CUDA samples": "cuda-samples", "CuTe DSL": "cutlass"}
+# Projects whose compiler is a package: its name, and the Python that has it.
+PACKAGES = {"Triton": ("triton", lambda settings: settings.triton_python), "TileLang": ("tilelang", lambda settings: settings.dsl_python),
+            "CuTe DSL": ("nvidia_cutlass_dsl", lambda settings: settings.dsl_python)}
 
 
 def available(settings, project):
-    if project in CHECKOUTS:
-        return bool(settings.checkouts) and os.path.isdir(settings.checkout(CHECKOUTS[project]))
-    if settings.triton_python == sys.executable:
-        return importlib.util.find_spec("triton") is not None
-    return os.access(settings.triton_python, os.X_OK)
+    if project in CHECKOUTS and not (settings.checkouts and os.path.isdir(settings.checkout(CHECKOUTS[project]))):
+        return False
+    if project not in PACKAGES:
+        return True
+    name, python_of = PACKAGES[project]
+    if python_of(settings) == sys.executable:
+        return importlib.util.find_spec(name) is not None
+    return os.access(python_of(settings), os.X_OK)
 
 
 def version(settings, project):
-    """A checkout's commit, or the package's version."""
+    """The package's version and a checkout's commit; else that of CUDA's toolkit."""
+    commands = []
+    if project in PACKAGES:
+        name, python_of = PACKAGES[project]
+        commands.append([python_of(settings), "-c", f"import importlib.metadata; print(importlib.metadata.version('{name}'))"])
     if project in CHECKOUTS:
-        command = ["git", "-C", settings.checkout(CHECKOUTS[project]), "rev-parse", "--short=7", "HEAD"]
-    else:
-        command = [settings.triton_python, "-c", "import importlib.metadata; print(importlib.metadata.version('triton'))"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
+        commands.append(["git", "-C", settings.checkout(CHECKOUTS[project]), "rev-parse", "--short=7", "HEAD"])
+    if not commands:
+        told = subprocess.run([settings.nvcc, "--version"], capture_output=True, text=True, check=False).stdout
+        return "of CUDA " + (re.findall(r"release ([\d.]+)", told) or ["unknown"])[0]
+    found = [subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown" for command in commands]
+    return " ".join(found)
 
 
 def counted(counter, link=""):

@@ -4,9 +4,12 @@
 import dataclasses
 import os
 
+import exact
 from kernels import Mend, Program, compile_program, prints
+from launch import HOPPER_SUMS
 
 PROJECT = "CUTLASS"
+ROUNDED_TO_8_BITS = 4e-2  # to three bits of mantissa
 # Problems of example 92: group, and M x N x K of it.
 GROUPS = "0 256x128x256\n1 256x64x256\n"
 
@@ -35,8 +38,14 @@ def example(name, chip, file, *arguments, flags=(), passed="Disposition: Passed"
     return Program("cutlass_" + name, PROJECT, chip, compile_it, lambda settings: list(arguments), prints(passed), kernel, **options)
 
 
+def mendable(name, file, mend, *arguments, **options):
+    """The example for Blackwell as it is, and mended."""
+    return [example(name, "sm_100a", file, *arguments, mend=each, **options) for each in (None, mend)]
+
+
 def grouped_example(mend=None):
-    program = example("92_grouped", "sm_100a", "92_blackwell_moe_gemm/92_blackwell_moe_gemm_grouped.cu", mend=mend)
+    program = example("92_grouped", "sm_100a", "92_blackwell_moe_gemm/92_blackwell_moe_gemm_grouped.cu", mend=mend,
+                      exact=exact.ragged_product(256, 128, 256, (128, 64), ("e4m3", "e4m3", "f16")))
 
     def arguments(settings):
         path = settings.made("cutlass_92_groups.txt")
@@ -52,36 +61,47 @@ def problem(m, n, k):
     return [f"--m={m}", f"--n={n}", f"--k={k}", "--iterations=0"]
 
 
+SPARSE_KERNEL = "*device_kernel*Sparse*"
+
+
 KERNELS = [
-    example("48_warp_specialized", "sm_90a", "48_hopper_warp_specialized_gemm/48_hopper_warp_specialized_gemm.cu", *problem(256, 256, 256)),
+    example("48_warp_specialized", "sm_90a", "48_hopper_warp_specialized_gemm/48_hopper_warp_specialized_gemm.cu", *problem(256, 256, 256),
+            exact=exact.product(256, 256, 256, ("tf32", "tf32", "f32"))),
     example("51_gett", "sm_90a", "51_hopper_gett/51_hopper_gett.cu", "--modeC=m,n,l", "--modeA=m,k,l", "--modeB=k,n,l",
             "--extents=m:128,n:128,k:128,l:2", passed="GETT verification passed"),
-    example("54_fp8", "sm_90a", "54_hopper_fp8_warp_specialized_gemm/54_hopper_fp8_warp_specialized_gemm.cu", *problem(256, 128, 256)),
-    example("57_grouped", "sm_90a", "57_hopper_grouped_gemm/57_hopper_grouped_gemm.cu", *problem(256, 128, 128), "--groups=2"),
+    example("54_fp8", "sm_90a", "54_hopper_fp8_warp_specialized_gemm/54_hopper_fp8_warp_specialized_gemm.cu", *problem(256, 128, 256),
+            exact=exact.product(256, 128, 256, ("e4m3", "e4m3", "e4m3"), finish=lambda d: exact.saturated(exact.relu(d)), tolerance=ROUNDED_TO_8_BITS, own=True)),
+    example("57_grouped", "sm_90a", "57_hopper_grouped_gemm/57_hopper_grouped_gemm.cu", *problem(256, 128, 128), "--groups=2",
+            exact=exact.grouped_product([(256, 128, 128)] * 2, ("e4m3", "e5m2", "f16"), alphas=6)),
     example("61_topk", "sm_90a", "61_hopper_gemm_with_topk_and_softmax/61_hopper_gemm_with_topk_and_softmax.cu", "--m=128", "--n=8", "--k=64",
-            "--l=1", "--iterations=0"),
-    example("62_sparse", "sm_90a", "62_hopper_sparse_gemm/62_hopper_sparse_gemm.cu", *problem(256, 256, 256), "--warmup=0"),
+            "--l=1", "--iterations=0",
+            exact=exact.product(128, 8, 64, ("f16", "f16", "f16"), (1, 2, 3), column_major=False, finish=exact.top_softmax(2, 1 / 64))),
+    example("62_sparse", "sm_90a", "62_hopper_sparse_gemm/62_hopper_sparse_gemm.cu", *problem(256, 256, 256), "--warmup=0",
+            kernel=SPARSE_KERNEL, exact=exact.sparse_product(256, 256, 256)),
     example("67_blockwise", "sm_90a", "67_hopper_fp8_warp_specialized_gemm_with_blockwise_scaling/"
-            "67_hopper_fp8_warp_specialized_gemm_with_blockwise_scaling.cu", *problem(256, 256, 512)),
-    example("70_fp16", "sm_100a", "70_blackwell_gemm/70_blackwell_fp16_gemm.cu", *problem(256, 256, 256)),
-    example("70_fp16", "sm_100a", "70_blackwell_gemm/70_blackwell_fp16_gemm.cu", *problem(256, 256, 256), mend=PAIR),
-    example("72a_nvfp4", "sm_100a", "72_blackwell_narrow_precision_gemm/72a_blackwell_nvfp4_bf16_gemm.cu", *problem(256, 256, 512)),
-    example("72a_nvfp4", "sm_100a", "72_blackwell_narrow_precision_gemm/72a_blackwell_nvfp4_bf16_gemm.cu", *problem(256, 256, 512), mend=PAIR),
-    example("72c_mxfp8", "sm_100a", "72_blackwell_narrow_precision_gemm/72c_blackwell_mixed_mxfp8_bf16_gemm.cu", *problem(256, 256, 512)),
-    example("72c_mxfp8", "sm_100a", "72_blackwell_narrow_precision_gemm/72c_blackwell_mixed_mxfp8_bf16_gemm.cu", *problem(256, 256, 512), mend=PAIR),
-    example("73_preferred_cluster", "sm_100a", "73_blackwell_gemm_preferred_cluster/blackwell_gemm_preferred_cluster.cu", *problem(512, 256, 128)),
-    example("74_streamk", "sm_100a", "74_blackwell_gemm_streamk/blackwell_gemm_streamk.cu", *problem(256, 256, 512)),
-    example("75_grouped", "sm_100a", "75_blackwell_grouped_gemm/75_blackwell_grouped_gemm.cu", *problem(256, 128, 128), "--groups=2"),
-    example("75_grouped", "sm_100a", "75_blackwell_grouped_gemm/75_blackwell_grouped_gemm.cu", *problem(256, 128, 128), "--groups=2",
-            mend=PAIR_OF_ARRAYS),
+            "67_hopper_fp8_warp_specialized_gemm_with_blockwise_scaling.cu", *problem(256, 256, 512),
+            exact=exact.blockwise_product(256, 256, 512, (1, 2, 3, 4, 6), "f32", False, exact.relu, HOPPER_SUMS)),
+    *mendable("70_fp16", "70_blackwell_gemm/70_blackwell_fp16_gemm.cu", PAIR, *problem(256, 256, 256), exact=exact.product(256, 256, 256)),
+    *mendable("72a_nvfp4", "72_blackwell_narrow_precision_gemm/72a_blackwell_nvfp4_bf16_gemm.cu", PAIR, *problem(256, 256, 512),
+              exact=exact.block_scaled_product(256, 256, 512, ("e2m1", "e2m1", "bf16"), "ue4m3", 16)),
+    *mendable("72c_mxfp8", "72_blackwell_narrow_precision_gemm/72c_blackwell_mixed_mxfp8_bf16_gemm.cu", PAIR, *problem(256, 256, 512),
+              exact=exact.block_scaled_product(256, 256, 512, ("e4m3", "e2m1", "bf16"), "ue8m0", 32)),
+    example("73_preferred_cluster", "sm_100a", "73_blackwell_gemm_preferred_cluster/blackwell_gemm_preferred_cluster.cu", *problem(512, 256, 128),
+            exact=exact.product(512, 256, 128)),
+    example("74_streamk", "sm_100a", "74_blackwell_gemm_streamk/blackwell_gemm_streamk.cu", *problem(256, 256, 512),
+            exact=exact.product(256, 256, 512)),
+    *mendable("75_grouped", "75_blackwell_grouped_gemm/75_blackwell_grouped_gemm.cu", PAIR_OF_ARRAYS, *problem(256, 128, 128), "--groups=2",
+              exact=exact.grouped_product([(256, 128, 128)] * 2, ("e4m3", "e4m3", "f16"), alphas=6)),
     example("76_conv_fprop", "sm_100a", "76_blackwell_conv/76_blackwell_conv_fprop.cu", "--n=1", "--h=8", "--w=8", "--c=64", "--k=64", "--iterations=0"),
     example("77_fmha", "sm_100a", "77_blackwell_fmha/77_blackwell_fmha.cu", "--b=1", "--h=1", "--q=256", "--k=256", "--d=128", "--verify",
-            "--iterations=1", "--warmup_iterations=0", flags=["-DCPASYNC", "-DB2B", "-DSINGLE_VARIANT"], passed="[OK]"),
-    example("81_blockwise", "sm_100a", "81_blackwell_gemm_blockwise/81_blackwell_gemm_blockwise.cu", *problem(256, 256, 512)),
-    example("83_sparse", "sm_100a", "83_blackwell_sparse_gemm/83_blackwell_sparse_gemm.cu", *problem(256, 256, 256)),
-    example("83_sparse", "sm_100a", "83_blackwell_sparse_gemm/83_blackwell_sparse_gemm.cu", *problem(256, 256, 256), mend=PAIR_OF_SPARSE),
+            "--iterations=1", "--warmup_iterations=0", flags=["-DCPASYNC", "-DB2B", "-DSINGLE_VARIANT"], passed="[OK]",
+            exact=exact.attention(256, 128, "f16")),
+    example("81_blockwise", "sm_100a", "81_blackwell_gemm_blockwise/81_blackwell_gemm_blockwise.cu", *problem(256, 256, 512),
+            exact=exact.blockwise_product(256, 256, 512, (1, 6, 2, 7, 4), "e4m3", True, exact.saturated, ROUNDED_TO_8_BITS)),
+    *mendable("83_sparse", "83_blackwell_sparse_gemm/83_blackwell_sparse_gemm.cu", PAIR_OF_SPARSE, *problem(256, 256, 256), kernel=SPARSE_KERNEL,
+              exact=exact.sparse_product(256, 256, 256)),
     grouped_example(),
     grouped_example(MIXED_COPIES),
     example("93_gqa", "sm_100a", "93_blackwell_low_latency_gqa/tgv_gqa.cu", "--kvL", "512", "--kvH", "1", "--qH", "8", "--BS", "1",
-            passed="PASSED", kernel="*3gqa10gqa_device*", limit=40),
+            passed="PASSED", kernel="*3gqa10gqa_device*", limit=120),
 ]

@@ -3,6 +3,7 @@
 
 import os
 
+import exact
 from kernels import Program, change, compile_program, prints
 
 PROJECT = "CUTLASS"
@@ -28,7 +29,8 @@ def tutorial(name, file, *problem, mends=()):
         compile_program(settings, path + ".cu", path, "sm_100a", ["-std=c++17", "-O1", *("-I" + folder for folder in folders)])
 
     return Program("cutlass_tutorial_" + name, PROJECT, "sm_100a", compile_it, lambda settings: [str(size) for size in problem],
-                   prints("Execution is successful."), "*gemm_device*")
+                   prints("Execution is successful."), "*gemm_device*",
+                   exact=exact.product(*problem, places=(2, 3, 1), column_major=False))
 
 
 KERNELS = [

@@ -8,15 +8,13 @@ import numpy as np
 
 from formats import E4M3, random_e4m3
 from kernels import Described, Mend, compile_ptx
-from launch import tensor_map
+from launch import EXACT, HOPPER_SUMS, ROUNDED, tensor_map
 
 PROJECT = "DeepGEMM"
 MULTIPROCESSORS = 8
 K_MAJOR, MN_MAJOR = "cute::UMMA::Major::K", "cute::UMMA::Major::MN"
 BF16, F32, E4M3_TYPE = "cutlass::bfloat16_t", "float", "cutlass::float_e4m3_t"
 IDENTITY = "epilogue::transform::EpilogueIdentity"
-# A norm of what bfloat16 rounds off, and of the sums' own rounding.
-ROUNDED, EXACT, HOPPER_SUMS = 3e-3, 1e-5, 1e-3
 DTYPES = {BF16: ("bf16", 2), F32: ("f32", 4)}
 
 

@@ -10,6 +10,9 @@ UNFENCED_COPY = ({"missing-proxy-fence"}, "the MMA reads what threads have store
 IDLE_WAITERS = ({"missed-phase"}, "nothing holds a phase back until all warps have seen the one before" + PAGE)
 IDLE_WAITERS_OF_A_PAIR = ({"missed-phase", "race"}, IDLE_WAITERS[1] + ", and a CTA frees what the other still reads")
 LAST_ARRIVAL = ({"missed-phase", "exited-cta"}, "a phase is missed, and nobody waits for the last arrivals at the leading CTA" + PAGE)
+FREED_BEFORE_THE_MMA = ({"memory-in-flight", "missed-phase", "out-of-bounds"},
+                        "a slot of the ring is handed back before the MMA has read it, and tensor memory freed while others use it" + PAGE)
+UNUSED_PREFETCH = ({"race"}, "a prefetch whose words nobody uses reads what sums are stored to" + PAGE)
 EARLY_SCALES = ({"early-access"}, "the scales are loaded in front of griddepcontrol.wait" + PAGE)
 
 FINDS = {
@@ -32,6 +35,10 @@ FINDS = {
     "cutlass_tutorial_03_multicast": IDLE_WAITERS,
     "cutlass_tutorial_04_2sm": IDLE_WAITERS_OF_A_PAIR,
     "cutlass_tutorial_05_epilogue": IDLE_WAITERS_OF_A_PAIR,
+    "marlin_16_columns": UNUSED_PREFETCH,
+    "marlin_16_grouped": UNUSED_PREFETCH,
+    "tilelang_attention_sm100": FREED_BEFORE_THE_MMA,
+    "tilelang_attention_sm90": IDLE_WAITERS,
     "thunderkittens_bf16_b200": LAST_ARRIVAL,
     "thunderkittens_fp8_b200": LAST_ARRIVAL,
     "thunderkittens_nvfp4_b200": EARLY_SCALES,

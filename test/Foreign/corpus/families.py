@@ -11,6 +11,7 @@ FAMILIES = [
     ("tcgen05.st", r"tcgen05\.st\."),
     ("wgmma", r"wgmma\.mma_async"),
     ("mma.sync", r"\bmma\.sync"),
+    ("wmma", r"\bwmma\.mma"),
     ("ldmatrix", r"ldmatrix|stmatrix"),
     ("TMA", r"cp\.async\.bulk\.tensor\S*mbarrier"),
     ("multicast", r"cp\.async\.bulk\.tensor\S*multicast"),

@@ -51,3 +51,60 @@ def random_e2m1(rng, rows, columns):
     """Two a byte, the first in the low half; and the values."""
     code = rng.integers(0, 16, (rows, columns), dtype=np.uint8)
     return code[:, ::2] | code[:, 1::2] << 4, E2M1[code]
+
+
+def make_e5m2():
+    """The upper halves of float16's."""
+    return (np.arange(256, dtype=np.uint16) << 8).view(np.float16).astype(np.float64)
+
+
+E5M2 = make_e5m2()
+BITS = {"f32": 32, "tf32": 32, "f16": 16, "bf16": 16, "e4m3": 8, "e5m2": 8, "ue8m0": 8, "ue4m3": 8, "e2m1": 4, "i8": 8, "u8": 8, "i32": 32, "f64": 64}
+NAMES = {"e4m3": "f8E4M3FN", "e5m2": "f8E5M2", "tf32": "f32"}  # of launch descriptions
+
+
+def size(dtype, shape):
+    return int(np.prod(shape)) * BITS[dtype] // 8
+
+
+def decode(dtype, stored, shape):
+    """stored: bytes; float64."""
+    stored = np.ascontiguousarray(stored, dtype=np.uint8)
+    if dtype == "bf16":
+        values = from_bf16(stored.view(np.uint16))
+    elif dtype == "e2m1":
+        values = E2M1[np.stack([stored & 15, stored >> 4], axis=-1)]
+    elif dtype in ("e4m3", "ue4m3"):
+        values = E4M3[stored]
+    elif dtype == "e5m2":
+        values = E5M2[stored]
+    elif dtype == "ue8m0":
+        values = from_ue8m0(stored)
+    else:
+        values = stored.view({"f32": np.float32, "tf32": np.float32, "f16": np.float16, "i8": np.int8, "u8": np.uint8,
+                              "i32": np.int32, "f64": np.float64}[dtype])
+    return values.astype(np.float64).reshape(shape)
+
+
+def random(dtype, rng, shape):
+    """Bytes of numbers of moderate size: of scales some powers of two around 1, or codes up to 2."""
+    count = int(np.prod(shape))
+    if dtype in ("f64", "f32", "f16"):
+        stored = rng.standard_normal(count).astype({"f64": np.float64, "f32": np.float32, "f16": np.float16}[dtype])
+    elif dtype == "tf32":
+        stored = rng.standard_normal(count).astype(np.float32).view(np.uint32) & np.uint32(0xffffe000)
+    elif dtype == "bf16":
+        stored = random_bf16(rng, count)
+    elif dtype == "e4m3":
+        stored = random_e4m3(rng, count)
+    elif dtype == "e5m2":
+        stored = rng.integers(0x30, 0x44, count, dtype=np.uint8) | rng.integers(0, 2, count, dtype=np.uint8) << 7
+    elif dtype == "ue8m0":
+        stored = rng.integers(124, 131, count, dtype=np.uint8)
+    elif dtype == "ue4m3":
+        stored = rng.integers(0, 0x41, count, dtype=np.uint8)
+    elif dtype == "i32":
+        stored = rng.integers(-1000, 1000, count, dtype=np.int32)
+    else:
+        stored = rng.integers(0, 256, count * BITS[dtype] // 8, dtype=np.uint8)
+    return stored.view(np.uint8)

@@ -17,12 +17,14 @@ class BuildFailure(Exception):
 
 @dataclasses.dataclass
 class Settings:
-    """Where things are. checkouts: the folder with DeepGEMM, cutlass, ThunderKittens and flashinfer; build: what is made of them."""
+    """Where things are. checkouts: the folder with DeepGEMM, cutlass, ThunderKittens, flashinfer, and so on; build: what is made of them;
+    triton_python, dsl_python: a Python with triton, and one with tilelang."""
 
     checkouts: str
     build: str
     nvcc: str
     triton_python: str
+    dsl_python: str
     bin: str
 
     def checkout(self, project):
@@ -65,8 +67,8 @@ class Described:
 class Program:
     """A host program that initialises, launches and verifies by itself. kernel: a pattern of the entries under test, which the
     program's own reference kernels do not match; judge: from what the program prints, whether its results are right, and their
-    relative error if it says one; limit: seconds after which the run is ended, and
-    judged by what it has printed: some benchmark behind their check."""
+    relative error if it says one; exact: puts random operands into the recorded launch, and says what they make in float64; limit: seconds
+    after which the run is ended, and judged by what it has printed: some benchmark behind their check."""
 
     name: str
     project: str
@@ -75,6 +77,8 @@ class Program:
     arguments: Callable  # (settings) -> list
     judge: Callable  # (output) -> (bool, error or None)
     kernel: str
+    exact: Callable = None  # (Recorded) -> None
+    start: Callable = None  # (settings) -> (options of fp8-simulate, command), where that is not the program and its arguments
     limit: int = 600
 
     def file(self):

@@ -6,6 +6,10 @@ import os
 
 import numpy as np
 
+# Largest relative errors in the norm of Frobenius: of what 16 bits round off, of the sums' own rounding, and of Hopper's sums of
+# products of 8 bits.
+ROUNDED, EXACT, HOPPER_SUMS = 3e-3, 1e-5, 1e-3
+
 
 class Launch:
     def __init__(self, grid, block, cluster=1, shared_bytes=0):

@@ -4,7 +4,8 @@
 
 usage: renew_page.py PAGE [--table FILE] [--faults FILE --log FILE] [--silicon RESULTS.json]
 
-FILEs are what run.py, faults.py and silicon.py wrote.
+FILEs are what run.py, faults.py and silicon.py wrote. Rows of run.py's table take the places of those of the same kernels; the page keeps the
+others.
 """
 
 import argparse
@@ -16,6 +17,25 @@ import re
 def between(page, name, text):
     pattern = re.compile(rf"(<!-- {re.escape(name)}: begin -->\n).*?(<!-- {re.escape(name)}: end -->)", re.DOTALL)
     return pattern.sub(lambda found: found[1] + text.strip("\n") + "\n" + found[2], page)
+
+
+def sections(table):
+    """{project: (heading, head of the table, {kernel: row})}. A heading ends with a version."""
+    found = {}
+    for section in re.split(r"^(?=### )", table, flags=re.MULTILINE)[1:]:
+        lines = section.strip().split("\n")
+        project = re.match(r"### (DeepGEMM|CUTLASS|Triton|FlashInfer|ThunderKittens|TileLang|Marlin|CUB|CUDA samples|CuTe DSL)", lines[0])[1]
+        rows = [line for line in lines[4:] if line.startswith("|")]
+        found[project] = (lines[0], lines[2:4], {row.split("|")[1].strip(): row for row in rows})
+    return found
+
+
+def merged(page, table):
+    old = sections(re.search(r"<!-- table of run.py: begin -->(.*?)<!-- table of run.py: end -->", page, re.DOTALL)[1])
+    for project, (heading, head, rows) in sections(table).items():
+        before = old.get(project, (heading, head, {}))
+        old[project] = (heading, head, {**before[2], **rows})
+    return "\n\n".join("\n".join([heading, "", *head, *rows.values()]) for heading, head, rows in old.values())
 
 
 def survivors(results):
@@ -48,7 +68,7 @@ def main():
     options = parser.parse_args()
     page = read(options.page)
     if options.table:
-        page = between(page, "table of run.py", read(options.table))
+        page = between(page, "table of run.py", merged(page, read(options.table)))
     if options.faults:
         page = between(page, "table of faults.py", read(options.faults))
     if options.log:

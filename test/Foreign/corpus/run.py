@@ -35,6 +35,7 @@ def add_common_arguments(parser):
     parser.add_argument("--bin", default=os.path.join(ROOT, "build/bin"), help="the folder of fp8-run and fp8-simulate")
     parser.add_argument("--nvcc", default=os.environ.get("FP8_NVCC") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
     parser.add_argument("--triton-python", default=os.environ.get("FP8_TRITON_PYTHON", sys.executable))
+    parser.add_argument("--dsl-python", default=os.environ.get("FP8_DSL_PYTHON", sys.executable), help="with tilelang and torch")
     parser.add_argument("--only", default="", metavar="REGEX", help="kernels whose name has a match")
     parser.add_argument("--schedules", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0, help="of the operands and of the first schedule")
@@ -44,7 +45,7 @@ def add_common_arguments(parser):
 def settings_of(options):
     os.makedirs(options.build, exist_ok=True)
     return Settings(os.path.abspath(options.checkouts) if options.checkouts else "", os.path.abspath(options.build), options.nvcc,
-                    options.triton_python, os.path.abspath(options.bin))
+                    options.triton_python, options.dsl_python, os.path.abspath(options.bin))
 
 
 def chosen(settings, pattern):

@@ -17,6 +17,7 @@ import typing
 import numpy as np
 
 from kernels import Program
+from recorded import Recorded
 
 MULTIPROCESSORS = 16  # of a program's GPU: enough for a cluster of 16 CTAs, few for what starts as many CTAs as there are
 MOST_ERRORS = 64
@@ -112,13 +113,16 @@ def run_described(settings, kernel, schedules, seed):
 
 
 def run_program(settings, kernel, schedules, seed):
-    """Runs the program once, and goes on behind errors, so that it judges its numbers; then its kernel alone, as the program launched it, under the other schedules, each of which must write
-    the same bytes."""
+    """Runs the program once, and goes on behind errors, so that it judges its numbers; then its kernel alone, as the program launched it
+    or with other operands, under all schedules, each of which must write the same bytes."""
     folder = os.path.join(settings.build, "captured", kernel.name)
     shutil.rmtree(folder, ignore_errors=True)
     result, begin = Result(), time.monotonic()
     command = [settings.tool("fp8-simulate"), "--chip=" + kernel.chip, f"--multiprocessors={MULTIPROCESSORS}", f"--schedule-seed={seed}",
-               f"--max-errors={MOST_ERRORS}", "--keep-going", "--quiet", "--capture=" + folder, kernel.build(settings), *kernel.arguments(settings)]
+               f"--max-errors={MOST_ERRORS}", "--keep-going", "--quiet", "--capture=" + folder]
+    path = kernel.build(settings)
+    options, program = kernel.start(settings) if kernel.start else ([], [path, *kernel.arguments(settings)])
+    command += [*options, *program]
     status, out, log = call(command, kernel.limit)
     result.seconds = time.monotonic() - begin
     result.read(log)
@@ -128,7 +132,13 @@ def run_program(settings, kernel, schedules, seed):
     if not passed:
         result.problem = "its own check does not pass" if status is not None else f"not done in {kernel.limit} s"
     for launch in captured(settings, kernel)[:1]:
+        if kernel.exact:
+            other = Recorded(launch[1], np.random.default_rng([seed, *kernel.name.encode()]))
+            kernel.exact(other)
+            other.save()
         alone = repeat(settings, launch, schedules, seed)
+        if kernel.exact:
+            result.error = alone.error
         result.instructions = alone.instructions
         if not result.problem:
             result.problem = alone.problem
@@ -159,11 +169,12 @@ def repeat(settings, launch, schedules, seed):
     others = run_description(settings, ptx, path, schedules - 1, seed + 1)
     others.errors |= first.errors
     others.warnings |= first.warnings
+    others.error = first.error
     return others
 
 
 def expect_what_it_writes(settings, ptx, path, seed):
-    """Runs a recorded launch and adds all buffers after it to its description, as what is expected."""
+    """Runs a recorded launch; what is expected is then what all buffers hold after it."""
     dump = os.path.join(os.path.dirname(path), "written.bin")
     result = run_description(settings, ptx, path, 1, seed, extra=["--dump=" + dump])
     if not os.path.exists(dump):

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 
+import exact
 from kernels import Program, change, compile_program
 
 PROJECT = "ThunderKittens"
@@ -49,7 +50,7 @@ def mend_prototype(root, folder):
         file.write(text)
 
 
-def gemm(name, chip, file, changes, kernel="_Z6kernel*", mends=(), mended_prototype=False):
+def gemm(name, chip, file, changes, kernel="_Z6kernel*", mends=(), mended_prototype=False, **options):
     def compile_it(settings, path):
         root = settings.checkout("ThunderKittens")
         source = os.path.join(root, "kernels/gemm", file)
@@ -67,18 +68,28 @@ def gemm(name, chip, file, changes, kernel="_Z6kernel*", mends=(), mended_protot
                         ["-std=c++20", "-O3", "--use_fast_math", "-D" + MACROS[chip], "-Xcompiler=-Wno-psabi", "-Xcompiler=-fno-strict-aliasing",
                          f"-I{root}/include", "-I" + prototype, "-I" + os.path.dirname(source)])
 
-    return Program("thunderkittens_" + name, PROJECT, chip, compile_it, lambda settings: [], judge, kernel)
+    return Program("thunderkittens_" + name, PROJECT, chip, compile_it, lambda settings: [], judge, kernel, **options)
 
 
 HOPPER_LOOP = "*9prototype3lcf6kernel*"
 BLOCK_SCALED = "*kernel_entrypoint*"
+BF16, FP8 = ("bf16", "bf16", "bf16"), ("e4m3", "e4m3", "bf16")
+SIZES = (512, 512, 512)
 
-KERNELS = [gemm("bf16_b200", "sm_100a", "bf16_b200/bf16_b200_gemm.cu", SMALLER),
-           gemm("bf16_b200_mended", "sm_100a", "bf16_b200/bf16_b200_gemm.cu", SMALLER, mends=MENDED_PAIR),
-           gemm("fp8_b200", "sm_100a", "fp8_b200/fp8_b200_gemm.cu", SMALLER),
-           gemm("fp8_b200_mended", "sm_100a", "fp8_b200/fp8_b200_gemm.cu", SMALLER, mends=MENDED_PAIR),
-           gemm("mxfp8_b200", "sm_100a", "mxfp8_b200/mxfp8_b200_gemm.cu", SMALLER, BLOCK_SCALED),
-           gemm("nvfp4_b200", "sm_100a", "nvfp4_b200/nvfp4_b200_gemm.cu", SMALLER, BLOCK_SCALED),
-           gemm("nvfp4_b200_mended", "sm_100a", "nvfp4_b200/nvfp4_b200_gemm.cu", SMALLER, BLOCK_SCALED, mends=MENDED_SCALES),
-           gemm("bf16_h100", "sm_90a", "bf16_h100/bf16_h100_gemm.cu", SMALLER_HOPPER, HOPPER_LOOP),
-           gemm("bf16_h100_mended", "sm_90a", "bf16_h100/bf16_h100_gemm.cu", SMALLER_HOPPER, HOPPER_LOOP, mended_prototype=True)]
+
+def both(name, chip, file, changes, cure, *rest, **options):
+    """As it is, and mended."""
+    return [gemm(name, chip, file, changes, *rest, **options), gemm(name + "_mended", chip, file, changes, *rest, **cure, **options)]
+
+
+KERNELS = [
+    *both("bf16_b200", "sm_100a", "bf16_b200/bf16_b200_gemm.cu", SMALLER, {"mends": MENDED_PAIR},
+          exact=exact.product(*SIZES, BF16, (1, 2, 3), column_major=False)),
+    *both("fp8_b200", "sm_100a", "fp8_b200/fp8_b200_gemm.cu", SMALLER, {"mends": MENDED_PAIR},
+          exact=exact.product(*SIZES, FP8, (1, 2, 3), column_major=False)),
+    gemm("mxfp8_b200", "sm_100a", "mxfp8_b200/mxfp8_b200_gemm.cu", SMALLER, BLOCK_SCALED,
+         exact=exact.block_scaled_product(*SIZES, FP8, "ue8m0", 32, (3, 4), 5)),
+    *both("nvfp4_b200", "sm_100a", "nvfp4_b200/nvfp4_b200_gemm.cu", SMALLER, {"mends": MENDED_SCALES}, BLOCK_SCALED,
+          exact=exact.block_scaled_product(*SIZES, ("e2m1", "e2m1", "bf16"), "ue4m3", 16, (3, 4), 7, factors=(5, 6))),
+    *both("bf16_h100", "sm_90a", "bf16_h100/bf16_h100_gemm.cu", SMALLER_HOPPER, {"mended_prototype": True}, HOPPER_LOOP,
+          exact=exact.product(*SIZES, BF16, (1, 2, 3), column_major=False, b_rows=True))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles a kernel of triton_source.py, without a GPU.
+"""Compiles a kernel of triton_source.py, or of gluon_source.py, without a GPU.
 
 usage: triton_compile.py JOB.json OUT.ptx
 
@@ -16,17 +16,30 @@ os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon._runtime import GluonASTSource
 
+import gluon_source
 import triton_source
+
+
+def signature_of(value):
+    """Gluon's descriptor of {"element": name, "block": shape, "tile": shape} has the layout that the tile has in shared memory."""
+    if not isinstance(value, dict):
+        return value
+    layout = gl.NVMMASharedLayout.get_default_for(value["tile"], {"fp16": gl.float16, "fp32": gl.float32}[value["element"]])
+    return f"tensordesc<{value['element']}[{','.join(map(str, value['block']))}],{layout!r}>"
 
 
 def main():
     job_path, path = sys.argv[1:]
     with open(job_path, encoding="utf-8") as file:
         job = json.load(file)
-    function, constants = getattr(triton_source, job["function"]), job["constants"]
+    in_gluon = hasattr(gluon_source, job["function"])
+    function, constants = getattr(gluon_source if in_gluon else triton_source, job["function"]), job["constants"]
     places = {(function.arg_names.index(name),): value for name, value in constants.items()}
-    source = ASTSource(function, {**job["signature"], **{name: "constexpr" for name in constants}}, places)
+    signature = {name: signature_of(value) for name, value in job["signature"].items()}
+    source = (GluonASTSource if in_gluon else ASTSource)(function, {**signature, **{name: "constexpr" for name in constants}}, places)
     made = triton.compile(source, target=GPUTarget("cuda", job["arch"], 32), options=job["options"])
     maps = getattr(made.metadata, "tensordesc_meta", None) or []
     launch = {"triton": triton.__version__, "shared": made.metadata.shared,

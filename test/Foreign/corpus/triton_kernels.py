@@ -16,7 +16,7 @@ PROJECT = "Triton"
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHIPS = {90: "sm_90a", 100: "sm_100a"}
 SWIZZLES = ("none", "32B", "64B", "128B")  # by the numbers of CUtensorMapSwizzle
-SIZES = {"u8": 1, "f16": 2}
+SIZES = {"u8": 1, "f16": 2, "f32": 4}
 ROUNDED, EXACT = 1e-3, 1e-5
 
 
@@ -253,6 +253,56 @@ def gather_scatter(rows=32, columns=64, steps=2, height=48):
     return kernel("gather_scatter", 100, job, launch)
 
 
+def gluon_descriptor(element, block, tile=None):
+    return {"element": element, "block": block, "tile": tile or block}
+
+
+def gluon_matmul(name, arch, function, tile, m=256, n=256, k=512, buffers=3):
+    """C = A B, with warps for copies, MMAs and the epilogue."""
+    block_m, block_n, block_k = tile
+
+    def launch(rng, compiled):
+        made = compiled.launch([m // block_m, n // block_n])
+        a, b = half(rng, m, k), half(rng, k, n)
+        made.input("a", a)
+        made.input("b", b)
+        made.output("c", m * n * 2)
+        for buffer, shape in (("a", a.shape), ("b", b.shape), ("c", (m, n))):
+            compiled.pass_descriptor(made, buffer, "f16", shape)
+        made.pass_number("u32", k)
+        compiled.pass_scratch(made)
+        made.expect("c", "f16", a.astype(np.float64) @ b.astype(np.float64), ROUNDED)
+        return made
+
+    blocks = {"a_desc": [block_m, block_k], "b_desc": [block_k, block_n], "c_desc": [block_m, block_n]}
+    signature = {**{name: gluon_descriptor("fp16", block) for name, block in blocks.items()}, "K": "i32"}
+    job = {"function": function, "signature": signature, "constants": {"BUFFERS": buffers}, "options": {"num_warps": 4}}
+    return kernel(name, arch, job, launch)
+
+
+def gluon_gather(rows=32, columns=32, height=48):
+    """Rows by tile::gather4, added to Y by a reduction of TMA."""
+
+    def launch(rng, compiled):
+        made = compiled.launch([1])
+        x, y = (rng.standard_normal(shape).astype(np.float32) for shape in ((height, columns), (rows, columns)))
+        order = rng.integers(0, height, rows)
+        made.input("x", x)
+        made.accumulator("y", y)
+        made.input("rows", order.astype(np.int32))
+        compiled.pass_descriptor(made, "x", "f32", x.shape)
+        compiled.pass_descriptor(made, "y", "f32", y.shape)
+        made.pass_buffer("rows")
+        compiled.pass_scratch(made)
+        made.expect("y", "f32", y.astype(np.float64) + x[order], EXACT)
+        return made
+
+    signature = {"x_desc": gluon_descriptor("fp32", [1, columns], [rows, columns]), "y_desc": gluon_descriptor("fp32", [rows, columns]),
+                 "rows_ptr": "*i32"}
+    job = {"function": "gather_rows", "signature": signature, "constants": {"ROWS": rows, "COLUMNS": columns}, "options": {"num_warps": 4}}
+    return kernel("gluon_gather", 100, job, launch)
+
+
 def for_both_chips(arch):
     yield matmul("matmul", arch, "matmul_tma")
     yield matmul("matmul_fp8", arch, "matmul_tma", tile=(128, 128, 128), dtype="fp8e4nv")
@@ -270,4 +320,5 @@ def for_both_chips(arch):
 KERNELS = [*for_both_chips(90), *for_both_chips(100),
            matmul("persistent_ws", 100, "matmul_persistent", m=512, constants={"SMS": 3, "WS": True}),
            attention("attention_ws", 100, specialised=True),
-           gather_scatter(), scaled_matmul("mxfp8", False, 32), scaled_matmul("mxfp4", True, 32), scaled_matmul("nvfp4", True, 16)]
+           gather_scatter(), gluon_matmul("gluon_matmul", 90, "matmul_hopper", (64, 128, 64)),
+           gluon_matmul("gluon_matmul", 100, "matmul_blackwell", (128, 128, 64)), gluon_gather(), scaled_matmul("mxfp8", False, 32), scaled_matmul("mxfp4", True, 32), scaled_matmul("nvfp4", True, 16)]
