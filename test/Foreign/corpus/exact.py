@@ -52,19 +52,19 @@ def batched_product(m, n, k, count):
     return exact
 
 
-def grouped_product(shapes, types, alphas=None, tolerance=ROUNDED):
-    """D = alpha A B^T of each group, one behind the other. alphas: the place of the factors."""
+def grouped_product(shapes, types):
+    """D = alpha A B^T + beta C of each group, one behind the other. The program allocates A, B, C, D, another D, and the factors."""
 
     def exact(recorded):
         sizes = [sum(x * y for x, y in pairs) for pairs in zip(*(((m, k), (n, k), (m, n)) for m, n, k in shapes))]
-        a, b = recorded.fill(1, types[0], sizes[0]), recorded.fill(2, types[1], sizes[1])
-        factors = recorded.read(alphas, "f32", len(shapes)) if alphas else np.ones(len(shapes))
-        parts, a_at, b_at = [], 0, 0
-        for (m, n, k), factor in zip(shapes, factors):
-            d = factor * a[a_at:a_at + m * k].reshape(m, k) @ b[b_at:b_at + n * k].reshape(n, k).T
-            parts.append(d.T.ravel())
-            a_at, b_at = a_at + m * k, b_at + n * k
-        recorded.expect(4, types[2], np.concatenate(parts), tolerance)
+        a, b, c = (recorded.fill(place, dtype, size) for place, dtype, size in zip((1, 2, 3), types, sizes))
+        parts, at = [], np.zeros(3, int)
+        for (m, n, k), alpha, beta in zip(shapes, recorded.read(6, "f32", len(shapes)), recorded.read(7, "f32", len(shapes))):
+            a_of, b_of, c_of = (whole[begin:begin + rows * columns].reshape(rows, columns)
+                                for whole, begin, rows, columns in zip((a, b, c), at, (m, n, n), (k, k, m)))
+            parts.append((alpha * (b_of @ a_of.T) + beta * c_of).ravel())
+            at += np.array((m * k, n * k, m * n))
+        recorded.expect(4, types[2], np.concatenate(parts), ROUNDED)
 
     return exact
 

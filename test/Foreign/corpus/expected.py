@@ -39,6 +39,7 @@ FINDS = {
     "marlin_16_grouped": UNUSED_PREFETCH,
     "tilelang_attention_sm100": FREED_BEFORE_THE_MMA,
     "tilelang_attention_sm90": IDLE_WAITERS,
+    "tilelang_fp8_2xacc_sm90": IDLE_WAITERS,
     "thunderkittens_bf16_b200": LAST_ARRIVAL,
     "thunderkittens_fp8_b200": LAST_ARRIVAL,
     "thunderkittens_nvfp4_b200": EARLY_SCALES,
