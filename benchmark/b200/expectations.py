@@ -10,6 +10,7 @@ FV revollllt/flash-vla (0c9cd03, an H100), HP arXiv 2402.13499 (an H800), quack 
 import os
 import re
 
+import copy_probes
 import mma_probes
 import ptx
 
@@ -77,9 +78,14 @@ class Expectations:
             self.add("mma-scale-copies-128x%d" % n, 2, "mxf8f6f4 128x%d, each behind a copy of scales: cycles from one to the next" % n, "step", "cycles",
                      series=[0, 1], steps=32)
         for name, what, line in (("beside-reads", "beside three warps' loads of shared memory", 3), ("beside-copies", "beside copies to shared memory", 3),
+                                 ("beside-writes", "beside three warps' stores to shared memory", 3), ("beside-stores", "beside copies out of shared memory", 3),
                                  ("switching-d", "two accumulators in turn", 6), ("switching-types", "two types in turn", 6)):
             self.add("mma-%s-128x64" % name, line, "f8f6f4 128x64, %s: cycles from one to the next" % what, "step", "cycles", series=[0, 1], steps=32,
                      assumed=48, where="published: SA, the same alone")
+
+        for n, alone in ((64, 48), (256, 128)):
+            self.add("mma-two-ctas-128x%d" % n, 6, "f8f6f4 128x%d of each of two CTAs of an SM: cycles from one to the next" % n, "step", "cycles", series=[0, 1], steps=32,
+                     assumed=2 * alone, where="published: SA, one CTA; here twice of it")
 
     def tensor_memory(self):
         published = {"tmem-load-32x32b-x8-1": 21.5, "tmem-load-32x32b-x32-1": 97}  # with a wait each
@@ -91,6 +97,8 @@ class Expectations:
         self.add("commit-pair", 5, "commit to both CTAs of a pair, to the own wake-up", "each", "cycles", series=[0])
         for index, (name, value) in enumerate((("alloc", 246), ("dealloc", 224))):
             self.add("tmem-allocate", 12, "tcgen05.%s" % name, "each", "cycles", series=[index], assumed=value, where="published: QR, a B300", tolerance=0.2)
+
+        self.add("tmem-allocate-in-turn", 12, "from a CTA's release of tensor memory to the other's having it", "handover", "cycles")
 
     def copies(self):
         sizes = {16: (305, 261), 1024: (346, 282), 4096: (370, 310), 16384: (476, 421), 32768: (600, 568)}
@@ -108,7 +116,21 @@ class Expectations:
             self.add("multicast-%d" % size, 9, "multicast of 16384 bytes to %d CTAs" % size, "each", "cycles", series=[0])
         for index, size in enumerate((4096, 16384, 32768)):
             self.add("store-latency", 10, "store of %d bytes until shared memory is free" % size, "each", "cycles", series=[2 * index])
-            self.add("store-latency", 10, "store of %d bytes until it is done" % size, "each", "cycles", series=[2 * index + 1])
+            self.add("store-latency", 10, "store of %d bytes until it is done" % size, "each", "cycles", series=[2 * index + 1],
+                     **({} if size != 4096 or self.hopper else {"assumed": 209, "where": "published: QR, a B300", "tolerance": 0.25}))
+        self.add("store-latency", 10, "addition of 16384 bytes in memory until shared memory is free", "each", "cycles", series=[6])
+        self.add("store-latency", 10, "addition of 16384 bytes in memory until it is done", "each", "cycles", series=[7])
+        for index, count in enumerate(copy_probes.MAP_COUNTS):
+            self.add("map-cache", 8, "box of 4096 bytes, by %d tensor map%s in turn" % (count, "s" * (count > 1)), "each", "cycles", series=[index], factor=1 / count,
+                     **({} if index else {"assumed": (500, 442)[self.hopper], "where": "published: VE%s" % (", an H100" if self.hopper else ""), "tolerance": 0.15}))
+        after = len(copy_probes.MAP_COUNTS)
+        self.add("map-cache", 8, "change of a tensor map's address, with both fences", "each", "cycles", series=[after])
+        self.add("map-cache", 8, "box of 4096 bytes by a map that was just changed", "each", "cycles", series=[after + 1])
+        self.add("map-cache", 8, "box of 4096 bytes by a map that lies in memory", "each", "cycles", series=[after + 2])
+        self.add("l2-load", 9, "load from the L2 by one SM; the range tells near from far", "each", "cycles", series=[0], tolerance=0.15,
+                 assumed=(300, 263)[self.hopper], where="published: " + ("HP, an H800" if self.hopper else "AS"))
+        self.add("far-pages", 9, "load from the L2, all from one page of memory", "each", "cycles", series=[0])
+        self.add("far-pages", 9, "load from the L2, each from another page of memory", "each", "cycles", series=[1])
 
     def streams(self, bytes_of):
         self.add("stream-memory-all", 0, "bytes of memory a nanosecond, all SMs", "together", "bytes/ns", bytes=bytes_of["stream-memory-all"], **self.constant("dramBytesPerNs"))
@@ -117,6 +139,9 @@ class Expectations:
         self.add("stream-l2-one", 0, "bytes of the L2 a cycle, one SM alone", "cycles", "bytes/cycle", bytes=bytes_of["stream-l2-one"], **self.constant("l1BytesPerCycle"))
         share = self.constant("l2BytesPerCycle", 1 / self.machine["multiprocessors"])
         self.add("stream-l2-all", 0, "bytes of the L2 a cycle and SM, all SMs", "cycles", "bytes/cycle", bytes=bytes_of["stream-l2-all"], **share)
+        for name, what in (("stream-store-all", "stores, all SMs"), ("stream-store-one", "stores, one SM alone"), ("stream-add-all", "additions, all SMs")):
+            self.add(name, 10, "bytes a cycle and SM, %s, to the L2" % what, "cycles", "bytes/cycle", bytes=bytes_of[name],
+                     ctas=1 if "one" in name else int(self.machine["multiprocessors"]))
         self.add("stream-l2-all", 0, "clock of the SMs, hardly loaded", "clock", "GHz", **self.constant("gigahertz"), tolerance=0.05)
 
     def synchronisation(self):

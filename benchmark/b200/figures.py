@@ -41,13 +41,18 @@ def values(figure, series):
     if take == "beside":  # of one series, without another's
         base = median(chosen[0])
         return [sample - base for sample in settled(chosen[1])]
-    rows = [row for row in series if not set(row) & set(UNWRITTEN)]
+    rows = [row for row in series[:figure.get("ctas")] if not set(row) & set(UNWRITTEN)]
     if take == "together":  # bytes of all CTAs in a nanosecond
         return [figure["bytes"] * len(rows) / (max(row[1] for row in rows) - min(row[0] for row in rows))]
     if take == "cycles":  # bytes of a CTA in a cycle
         return [figure["bytes"] / row[2] for row in rows]
     if take == "clock":
         return [row[2] / (row[1] - row[0]) for row in rows]
+    if take == "handover":  # cycles from what the first CTA of an SM has freed to the other's having it
+        on = {}
+        for sm, got, freed in sorted(rows, key=lambda row: (row[0], row[1])):
+            on.setdefault(sm, []).append((got, freed))
+        return [second[0] - first[1] for ctas in on.values() for first, second in zip(ctas, ctas[1:]) if second[0] > first[1]]
     if take == "at-once":  # CTAs
         begin = min(row[0] for row in rows)
         return [sum(row[0] - begin < AT_ONCE_NS for row in rows)]

@@ -14,6 +14,7 @@ SLOT = "%r40"  # the address of the address of tensor memory
 # Columns of tensor memory: the accumulator from 0, A from 256, scales of A and B from 384, the other accumulator from 448.
 A_COLUMN, SCALES_A, SCALES_B, OTHER_D = 256, 384, 400, 448
 CHAINS = (1, 33)
+BULK = 16384  # bytes that copies and stores beside MMAs take at a time
 
 
 class Kind:
@@ -124,24 +125,26 @@ def chains(name, steps, group, end=None, counts=CHAINS):
 
 
 class MmaProbe(ptx.Probe):
-    """Chains of MMAs. `steps` is the text of each; `beside`: what the other warps do meanwhile."""
+    """Chains of MMAs. `steps` is the text of each; `beside`: what the other warps do meanwhile; `ctas`: of the grid, each with half of the tensor memory."""
 
-    def __init__(self, name, chip, kind, m, n, group=1, a="smem", steps=None, beside="", **options):
+    def __init__(self, name, chip, kind, m, n, group=1, a="smem", steps=None, beside="", ctas=None, **options):
         labels = ptx.Names()
         operand = "[%r46]" if a == "tmem" else "%d0"
         steps = steps or (lambda index: mma(kind, group, operand))
         setting = ptx.lines("mov.b32 %%r41, 0x%x" % KINDS[kind].descriptor(m, n))
-        initial = store_columns(0, 512, 0x38383838)  # ones of e4m3, and of no type an infinity
+        columns = 256 if ctas else 512
+        initial = store_columns(0, columns, 0x38383838)  # ones of e4m3, and of no type an infinity
         if KINDS[kind].scaling:
             initial += store_columns(SCALES_A, 32, 0x7f7f7f7f if kind != "mxf4nvf4" else 0x38383838)
         sync = ptx.cluster_barrier() if group == 2 else ""
         timed = ptx.only(labels, "%p3", chains(labels, steps, group) + ptx.lines("mov.b32 %r5, 1", "st.volatile.shared.b32 [%base+24], %r5"))
         flag = ptx.only(labels, "%p1", ptx.lines("mov.b32 %r5, 0", "st.shared.b32 [%base+24], %r5")) + ptx.lines("bar.warp.sync -1")
-        text = set_up(labels, group, 128) + setting + initial + flag + ptx.lines("bar.sync 0") + sync + leader(group)
+        place = ptx.lines("mov.u32 %r5, %ctaid.x", "mul.wide.u32 %%d9, %%r5, %d" % (4 * len(CHAINS) * ptx.SAMPLES), "add.s64 %out, %out, %d9") if ctas else ""
+        text = place + set_up(labels, group, 128, columns=columns) + setting + initial + flag + ptx.lines("bar.sync 0") + sync + leader(group)
         if beside:
             text += ptx.lines("setp.ne.u32 %p4, %warp, 0") + ptx.only(labels, "%p4", beside(labels))
-        super().__init__(name, chip, text + timed + tear_down(labels, group), ["chain of %d" % count for count in CHAINS],
-                         grid=group, cluster=group, shared=SHARED, **options)
+        series = ["chain of %d" % count for count in CHAINS] * (ctas or 1) + ["stored"] * bool(beside == bulk_stores_beside) * STORED
+        super().__init__(name, chip, text + timed + tear_down(labels, group, columns), series, grid=ctas or group, cluster=group, shared=SHARED, **options)
 
 
 def until_done(name, body):
@@ -161,6 +164,24 @@ def copies_beside(name):
     copy = ptx.lines("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r45], 16384",
                      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r7], [%in], 16384, [%r45]") + ptx.wait(name, "%r45")
     return ptx.lines("setp.eq.u32 %p6, %th, 32", "add.u32 %%r7, %%base, %d" % COPIES) + ptx.only(name, "%p6", until_done(name, copy)) + ptx.lines("bar.warp.sync -1")
+
+
+def stores_beside(name):
+    """16 bytes a lane to what is no operand."""
+    writes = "".join(ptx.lines("st.volatile.shared.v4.b32 [%%r7+%d], {%%r20, %%r20, %%r20, %%r20}" % (512 * index)) for index in range(8))
+    return ptx.lines("and.b32 %r7, %th, 31", "shl.b32 %r7, %r7, 4", "mov.b32 %r20, 0", "shl.b32 %r8, %warp, 12", "add.u32 %r7, %r7, %r8",
+                     "add.u32 %%r7, %%r7, %d" % (COPIES - 4096), "add.u32 %r7, %r7, %base") + until_done(name, writes)
+
+
+# Series that lie where bulk_stores_beside stores to, behind the samples.
+STORED = (4096 + BULK) // (4 * ptx.SAMPLES) + 1
+
+
+def bulk_stores_beside(name):
+    """One thread stores 16 KiB of shared memory behind the samples, again and again."""
+    store = ptx.lines("cp.async.bulk.global.shared::cta.bulk_group [%%d8], [%%r7], %d" % BULK, "cp.async.bulk.commit_group", "cp.async.bulk.wait_group.read 1")
+    return ptx.lines("setp.eq.u32 %p6, %th, 32", "add.u32 %%r7, %%base, %d" % COPIES, "add.s64 %d8, %out, 4096") + ptx.only(
+        name, "%p6", until_done(name, store) + ptx.lines("cp.async.bulk.wait_group 0")) + ptx.lines("bar.warp.sync -1")
 
 
 def scale_copy(index):
@@ -256,7 +277,23 @@ class AllocateProbe(ptx.Probe):
         super().__init__(name, chip, text, ["alloc", "dealloc"], threads=32, shared=1024)
 
 
-def probes(chip):
+class AllocateInTurn(ptx.Probe):
+    """Two CTAs an SM, each of which takes all tensor memory and keeps it for 20 us: SM, cycle at which it has it, cycle at which it gives it back."""
+
+    def __init__(self, name, chip, multiprocessors):
+        labels = ptx.Names()
+        spin, count = labels("SPIN"), 2 * multiprocessors
+        text = ptx.lines("add.u32 %r40, %base, 16", "setp.eq.u32 %p4, %th, 0", "mov.u32 %r5, %ctaid.x", "mul.wide.u32 %d9, %r5, 24", "add.s64 %out, %out, %d9",
+                         "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r40], 512", "ld.shared.b32 %r42, [%r40]", "mov.u64 %d1, %clock64",
+                         "mov.u64 %u0, %globaltimer") + spin + ":\n"
+        text += ptx.lines("mov.u64 %u1, %globaltimer", "sub.s64 %u1, %u1, %u0", "setp.lt.u64 %p3, %u1, 20000", "@%%p3 bra %s" % spin, "bar.warp.sync -1",
+                          "mov.u64 %d2, %clock64", "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r42, 512",
+                          "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned", "mov.u32 %r6, %smid", "cvt.u64.u32 %d3, %r6")
+        text += ptx.only(labels, "%p4", ptx.lines("st.global.u64 [%out], %d3", "st.global.u64 [%out+8], %d1", "st.global.u64 [%out+16], %d2"))
+        super().__init__(name, chip, text, ["CTA %d" % cta for cta in range(count)], threads=32, samples=3, grid=count, shared=100 * 1024, wide=True)
+
+
+def probes(chip, multiprocessors):
     made = []
     # Intervals and latencies by kind, shape and place of A.
     made += [MmaProbe(shape.name, chip, shape.kind, shape.m, shape.n, shape.group, shape.place) for shape in SHAPES]
@@ -264,8 +301,12 @@ def probes(chip):
     made += [MmaProbe("mma-scale-copies-128x%d" % n, chip, "mxf8f6f4", 128, n, steps=scale_copy) for n in (64, 256)]
     made += [MmaProbe("mma-beside-reads-128x64", chip, "f8f6f4", 128, 64, beside=reads_beside),
              MmaProbe("mma-beside-copies-128x64", chip, "f8f6f4", 128, 64, beside=copies_beside, inputs=16384),
+             MmaProbe("mma-beside-writes-128x64", chip, "f8f6f4", 128, 64, beside=stores_beside),
+             MmaProbe("mma-beside-stores-128x64", chip, "f8f6f4", 128, 64, beside=bulk_stores_beside),
+             *[MmaProbe("mma-two-ctas-128x%d" % n, chip, "f8f6f4", 128, n, ctas=2 * multiprocessors) for n in (64, 256)],
              MmaProbe("mma-switching-d-128x64", chip, "f8f6f4", 128, 64, steps=switching_d),
              MmaProbe("mma-switching-types-128x64", chip, "f8f6f4", 128, 64, steps=switching_descriptor)]
-    made += [CommitProbe("commit", chip, 1), CommitProbe("commit-pair", chip, 2), AllocateProbe("tmem-allocate", chip)]
+    made += [CommitProbe("commit", chip, 1), CommitProbe("commit-pair", chip, 2), AllocateProbe("tmem-allocate", chip),
+             AllocateInTurn("tmem-allocate-in-turn", chip, multiprocessors)]
     made += [TransferProbe(chip, transfer) for transfer in TRANSFERS]
     return made

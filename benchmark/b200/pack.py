@@ -34,7 +34,7 @@ import sync_probes
 import wgmma_probes
 
 PACK = "pack.json"
-MODULES = {HERE: ["figures.py", "page.py", "process.py", "questions.py", "results.py", "run.py", "steps.py", "sums.py", "tails.py", "verdict.py", "waits.py"],
+MODULES = {HERE: ["figures.py", "page.py", "parts.py", "process.py", "questions.py", "results.py", "run.py", "steps.py", "sums.py", "tails.py", "verdict.py", "waits.py"],
            GPU: ["machine.py", "numerics.py", "runtime.py"], os.path.join(SOURCE, "python", "fp8"): ["_binding.py"]}
 WAIT_LIMIT_MS = 2000
 ENGINES = {True: "Warpgroup", False: "TensorMemory"}  # of SumRules.cpp, by whether the chip is Hopper's
@@ -106,7 +106,8 @@ class Chip:
     def lower(self, row, suffix="", options=""):
         base = self.path(row["name"] + suffix)
         write(base + ".mlir", self.source(row))
-        execute([os.path.join(self.build, "bin", "fp8-opt"), base + ".mlir", "--fp8-gemm-to-ptx=%s" % ("chip=%s %s" % (self.name, options)).strip(), "--emit=ptx", "-o",
+        profile = ["--fp8-profile"] * row.get("stamps", False)
+        execute([os.path.join(self.build, "bin", "fp8-opt"), base + ".mlir", *profile, "--fp8-gemm-to-ptx=%s" % ("chip=%s %s" % (self.name, options)).strip(), "--emit=ptx", "-o",
                  base + ".ptx"])
         os.remove(base + ".mlir")
         os.replace(base + ".ptx.json", base + ".json")
@@ -115,6 +116,10 @@ class Chip:
     def gemm(self, row):
         for suffix, options in (("", ""), (".waits", "debug-waits=%d" % WAIT_LIMIT_MS)):
             self.assemble(self.lower(row, suffix, options))
+        return row
+
+    def stamped(self, row):
+        self.assemble(self.lower(row))
         return row
 
     def edited(self, row):
@@ -149,7 +154,7 @@ class Chip:
     def probes(self, memory=None, multiprocessors=None):
         count = multiprocessors or int(expectations.machine("kH200" if self.hopper else "kB200")["multiprocessors"])
         copies = copy_probes.probes(self.name, count, **({"memory": memory} if memory else {}))
-        return copies + sync_probes.probes(self.name, count) + (wgmma_probes.probes(self.name) if self.hopper else mma_probes.probes(self.name))
+        return copies + sync_probes.probes(self.name, count) + (wgmma_probes.probes(self.name) if self.hopper else mma_probes.probes(self.name, count))
 
     def chosen(self, probes):
         """Those that the table names, or all."""
@@ -200,7 +205,7 @@ class Chip:
         gemms = [row for row in self.table["gemms"] if known(row)]
         self.copy(self.table["health"], self.path("health"))
         rows = {"gemms": list(pool.map(self.gemm, gemms)), "planted": list(pool.map(self.planted, self.table["planted"])), "probes": self.write_probes(),
-                "sums": self.write_sums(), "times": self.table["times"], "time_figures": expectations.times(self.name), "loads": self.table["loads"]}
+                "sums": self.write_sums(), "parts": list(pool.map(self.stamped, self.table["parts"])), "times": self.table["times"], "time_figures": expectations.times(self.name), "loads": self.table["loads"]}
         bases = [self.path("probes", row["name"]) for row in rows["probes"]] + sorted({self.path("sums", row["kernel"]) for kind in rows["sums"].values() for row in kind})
         list(pool.map(self.assemble, bases))
         return rows

@@ -19,7 +19,7 @@ REGISTERS = """  .reg .pred %p<10>;
 
 
 # The oldest PTX ISA that has the chip, and what the probes use of it: an old driver may have to compile it.
-VERSIONS = {HOPPER: "8.1", "sm_100a": "8.8", "sm_103a": "8.8"}
+VERSIONS = {HOPPER: "8.3", "sm_100a": "8.8", "sm_103a": "8.8"}
 
 
 class Names:

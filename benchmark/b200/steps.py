@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import figures
 import machine
+import parts
 import process
 import sums
 import verdict
@@ -238,6 +239,28 @@ class Times(Step):
         return dict(self.entry(), verdict=verdict.PASSED, runs=runs, figures=made)
 
 
+class Parts(Step):
+    """A small product whose operands exceed the L2, with stamps: what its time consists of."""
+
+    group = "times"
+
+    def __init__(self, context, row):
+        super().__init__(context, row["name"], row["title"])
+        self.row = row
+
+    def run(self):
+        trace = self.found.log(self.name + ".json")
+        outcome = self.process(self.fp8_run(self.kernel(self.name), self.row["run"].split() + ["--timeline=" + trace, "--watchdog=%d" % WATCHDOG_S]), self.name, LIMIT_S)
+        found = verdict.judge(outcome)
+        if found.name != verdict.PASSED:
+            return self.told(found, outcome)
+        told = [line.partition("timeline: ")[2] for line in outcome.err.splitlines() if "timeline: " in line]
+        ctas = parts.parts(parts.read(trace))
+        made = [figures.summary({"line": 15, "name": name, "unit": "us", "where": "", "tolerance": 0}, [cta[at] for cta in ctas]) for at, name in enumerate(parts.NAMES)]
+        run = {"arguments": self.row["run"], "verdict": found.name, "numbers": found.numbers}
+        return dict(self.entry(), verdict=verdict.PASSED, text="\n".join(told), runs=[run], figures=made)
+
+
 class Load(Step):
     """A large product again and again, and what the GPU says of its clock and power meanwhile."""
 
@@ -277,7 +300,8 @@ def all_steps(context):
     if context.options.planted:
         return [PlantedSums(context, row, *next(iter(rows["sums"].items()))) if row.get("sums") else Gemm(context, row) for row in rows["planted"]]
     return [*[Gemm(context, row) for row in rows["gemms"]], *[Sums(context, kind, cases) for kind, cases in rows["sums"].items()],
-            *[Probe(context, row) for row in rows["probes"]], Times(context, rows["times"], rows["time_figures"]), *[Load(context, row) for row in rows["loads"]]]
+            *[Probe(context, row) for row in rows["probes"]], Times(context, rows["times"], rows["time_figures"]), *[Parts(context, row) for row in rows["parts"]],
+            *[Load(context, row) for row in rows["loads"]]]
 
 
 def choose(steps, options):

@@ -2,6 +2,7 @@
 """Tests of the first hour on a Blackwell GPU, without a GPU: what an outcome means, who waits for whom, how sums are explained,
 what is made of samples, and that a run reports whatever happens to a step."""
 
+import collections
 import contextlib
 import io
 import json
@@ -24,6 +25,7 @@ import expectations
 import figures
 import mma_probes
 import page
+import parts
 import process
 import ptx
 import results
@@ -159,6 +161,17 @@ class Sums(unittest.TestCase):
         self.assertEqual(sums.compare([1], [1, 2])[0], 1)
 
 
+class Parts(unittest.TestCase):
+    def slice(self, pid, begin, end, kind="work", barrier="full", ring="pipeline a, b"):
+        return {"ph": "X", "pid": pid, "tid": 0, "ts": begin, "dur": end - begin, "cat": kind, "args": {"barrier": barrier, "ring": ring}}
+
+    def test_parts(self):
+        events = [self.slice(0, 1, 3, "start"), self.slice(0, 3, 5, "wait"), self.slice(0, 5, 6), self.slice(0, 6, 8, "wait"), self.slice(0, 8, 12),
+                  self.slice(0, 3, 9.5, "wait", "full", "accumulators"), self.slice(0, 4, 11, "wait", "empty"), self.slice(0, 12, 20, "ended"), self.slice(1, 0, 5),
+                  {"ph": "M", "pid": 0}]
+        self.assertEqual(parts.parts(events), [(4, 3, 4)])
+
+
 class Figures(unittest.TestCase):
     def take(self, rows, **figure):
         figure = dict({"line": 1, "name": "n", "unit": "cycles", "tolerance": 0.1, "where": ""}, **figure)
@@ -188,9 +201,18 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(self.take(rows, take="clock", wide=True)["median"], 1.9)
         self.assertEqual(self.take(rows + [[20000, 1, 1]], take="at-once", wide=True)["median"], 2)
 
+    def test_only_some_ctas(self):
+        self.assertAlmostEqual(self.take([[0, 1000, 500], [7, 8, 9]], take="cycles", bytes=1000, wide=True, ctas=1)["median"], 2.0)
+
+    def test_handover(self):
+        """SM 3 has two CTAs, the second of which has what the first freed 40 cycles before; SM 4 has two that did not wait; SM 5 has one."""
+        rows = [[3, 1040, 1500], [3, 100, 1000], [4, 10, 700], [4, 20, 700], [5, 1, 2], [2 ** 64 - 1] * 3]
+        told = self.take(rows, take="handover", wide=True)
+        self.assertEqual((told["median"], told["samples"]), (40, 2))
+
     def test_every_probe_is_asked_for(self):
         for shape in mma_probes.SHAPES + mma_probes.TRANSFERS:
-            self.assertIn(shape.name, expectations.figures("sm_100a", dict.fromkeys(("stream-memory-all", "stream-memory-one", "stream-l2-one", "stream-l2-all"), 1)))
+            self.assertIn(shape.name, expectations.figures("sm_100a", collections.defaultdict(lambda: 1)))
 
     def test_constants_are_the_sources(self):
         self.assertEqual(expectations.machine("kH200")["l2BytesPerCycle"], 132 * 64)
@@ -286,7 +308,7 @@ class Sessions(unittest.TestCase):
                 pass
         row = lambda name: {"name": name, "title": "a kernel that " + name, "run": "--m=1 --n=8 --k=16", "limit_s": 2}
         rows = {"gemms": [row(name) for name in names], "planted": [dict(row(name), expect=verdict.HANG) for name in planted], "sums": sum_rows or {}, "probes": list(probes),
-                "times": [], "time_figures": [], "loads": []}
+                "times": [], "time_figures": [], "parts": [], "loads": []}
         with open(os.path.join(self.directory, "pack.json"), "w", encoding="utf-8") as file:
             json.dump({"version": "1", "chips": ["sm_100a"], "rules": {"sm_100a": {"Float8": [25, 23, True]}}, "kernels": {"sm_100a": rows}}, file)
         self.output = os.path.join(self.directory, "results")
