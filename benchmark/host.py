@@ -4,11 +4,12 @@
 that was never seen, of a kernel that is known. Takes the installed package, torch
 and a GPU; without a GPU only the choice of a configuration is timed.
 
-usage: host.py [--n=N] [--k=K] [--calls=COUNT] [--rounds=COUNT]
+usage: host.py [--n=N] [--k=K] [--calls=COUNT] [--rounds=COUNT] [--parts]
 """
 
 import argparse
 import functools
+import itertools
 import json
 import statistics
 import time
@@ -50,40 +51,72 @@ class Calls:
         # K/128 rows of scales could be M, too.
         self.gemm = functools.partial(fp8.gemm, scale_layout="k_major")
         make = lambda rows, columns: torch.randn(rows, columns, device="cuda").to(torch.float8_e4m3fn)
-        self.a, self.b = make(MOST_ROWS, k), make(n, k)
-        self.b_scale = torch.rand(-(-n // 128), -(-k // 128), device="cuda")
+        # 128 rows more, so that B can lie in two places.
+        self.a, self.bs = make(MOST_ROWS, k), make(n + 128, k)
+        self.b_scales = torch.rand(-(-n // 128) + 1, -(-k // 128), device="cuda")
         self.a_scale = torch.rand(-(-k // 128), MOST_ROWS, device="cuda")
         self.d = torch.empty(MOST_ROWS, n, dtype=torch.bfloat16, device="cuda")
 
-    def operands(self, m):
-        # Scales of rows that are a multiple of 16 bytes apart are read where they are.
-        return self.a[:m], self.a_scale[:, :m], self.b, self.b_scale
+    def operands(self, m, begin=0):
+        """M rows, of A and of B from a multiple of 128 on; scales of rows that are a multiple of 16 bytes apart are read where they are."""
+        rows, blocks = len(self.bs) - 128, len(self.b_scales) - 1
+        return (self.a[begin : begin + m], self.a_scale[:, begin : begin + m],
+                self.bs[begin : begin + rows], self.b_scales[begin // 128 : begin // 128 + blocks])
 
     def warm(self, m, count, out):
         operands, d = self.operands(m), self.d[:m] if out else None
         self.gemm(*operands, d=d)
-        found = []
-        for _ in range(count // BATCH):
-            start = time.perf_counter_ns()
-            for _ in range(BATCH):
-                self.gemm(*operands, d=d)
-            found.append((time.perf_counter_ns() - start) / 1e3 / BATCH)
-            self.torch.cuda.synchronize()
-        return describe(found)
+        return describe(self.time_batches(lambda: self.gemm(*operands, d=d), count))
 
     def scaled_mm(self, m, count):
         """torch's own call, with one scale for each tensor: the least that it checks."""
-        a, b, one = self.a[:m], self.b.t(), self.torch.ones((), device="cuda")
+        a, b, one = self.a[:m], self.operands(m)[2].t(), self.torch.ones((), device="cuda")
         call = lambda: self.torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=self.torch.bfloat16)  # pylint: disable=protected-access
         call()
+        return describe(self.time_batches(call, count))
+
+    def parts(self, m):
+        """Of a warm call, and of one with a new M, the steps by themselves: nanoseconds."""
+        import fp8._torch as warm
+        from fp8._call import Call
+        from fp8._library import functions
+        # pylint: disable=protected-access
+        self.gemm(*self.operands(m))
+        tensors, d = self.operands(m), self.d[:m]
+        call = Call(*tensors, scale_layout="k_major")
+        description, key = warm._describe_call(call)
+        plan, row = warm._plans.entries[key], warm.find_row(key[0])
+        (rows, _), version = warm._rows.entries[(*row.key, *key[1:])], functions().fp8Version
+        stream, new = warm._raw_stream(0), lambda: warm._quick_empty(plan.shape, plan.strides, plan.dtype)
+        elsewhere = warm._describe(*self.operands(m, 128))
+        where = itertools.cycle([(description, d.data_ptr()), (elsewhere, self.d[128 : 128 + m].data_ptr())])
+        steps = {
+            "a Call": lambda: Call(*tensors, None, None, None, 1.0, None, None, "k_major", 128, None, None),
+            "the description": lambda: warm._describe(*tensors),
+            "the same by attributes": lambda: warm.describe_attributes(*tensors),
+            "its key, too": lambda: warm._describe_call(call),
+            "the plan": lambda: warm._plans.entries.get(key),
+            "a new D": new,
+            "an address": d.data_ptr,
+            "the stream": lambda: warm._raw_stream(0),
+            "a call of the library by ctypes": lambda: version(),  # pylint: disable=unnecessary-lambda
+            "the launch, D moved": lambda: warm._enqueue(plan.handle, plan.places, description, d.data_ptr(), stream),
+            "the launch, all moved every other time": lambda: warm._enqueue(plan.handle, plan.places, *next(where), stream),
+            "of a new M: the key": lambda: warm.find_row(key[0]),
+            "of a new M: the choice": lambda: rows._choices._config_for((m, rows._n, rows._k)),
+            "of a new M: all to the launch": lambda: rows.launch(row),
+        }
+        return {name: round(1000 * describe(self.time_batches(step, 1000))["median"]) for name, step in steps.items()}
+
+    def time_batches(self, step, count):
         found = []
         for _ in range(count // BATCH):
             start = time.perf_counter_ns()
             for _ in range(BATCH):
-                call()
+                step()
             found.append((time.perf_counter_ns() - start) / 1e3 / BATCH)
             self.torch.cuda.synchronize()
-        return describe(found)
+        return found
 
     def new_rows(self):
         """Calls with an M that is new: even ones first, so that the kernels of odd ones are known."""
@@ -105,6 +138,7 @@ def main():
     parser.add_argument("--k", type=int, default=7168)
     parser.add_argument("--calls", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--parts", action="store_true", help="also times the steps of a call by themselves, in ns")
     options = parser.parse_args()
     try:
         import torch
@@ -116,6 +150,8 @@ def main():
         return
     calls = Calls(options.n, options.k)
     print(json.dumps({"new M": calls.new_rows(), "gpu": gpu}), flush=True)
+    if options.parts:
+        print(json.dumps({"parts, ns": calls.parts(64)}), flush=True)
     for _ in range(options.rounds):
         print(json.dumps({"warm, new D": calls.warm(64, options.calls, False), "warm, d": calls.warm(64, options.calls, True),
                           "scaled_mm": calls.scaled_mm(64, options.calls)}), flush=True)

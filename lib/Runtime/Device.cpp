@@ -85,10 +85,14 @@ ContextScope::ContextScope(const Driver &driver) : driver(driver) {
 
 ContextScope::ContextScope(const Device &device)
     : ContextScope(device.driver()) {
-  failed = device.makeCurrent();
+  changesNothing = device.isContext(previous);
+  if (!changesNothing)
+    failed = device.makeCurrent();
 }
 
 ContextScope::~ContextScope() {
+  if (changesNothing)
+    return;
   // What is current already is left alone: it may have been released.
   cu::Context now = nullptr;
   if (driver.ctxGetCurrent.function(&now) == cu::success && now != previous)

@@ -25,6 +25,7 @@ from ._foreign import Im2col, SimulationReport, Struct, TensorMap, simulate_ptx
 from ._gemm import gemm
 from ._kernel import PHASES, Kernel
 from ._library import chips, version
+from ._profile import profile
 from ._simulator import SimulationStatistics
 from ._spec import GemmSpec
 from ._timeline import Timeline
@@ -65,6 +66,7 @@ __all__ = [
     "compile",
     "device_info",
     "gemm",
+    "profile",
     "prove",
     "quantize",
     "quantize_blockwise",

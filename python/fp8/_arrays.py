@@ -27,7 +27,7 @@ _BY_TYPESTR = {"f2": "f16", "f4": "f32", "f8": "f64", **{f"{name[0]}{int(name[1:
 
 
 @functools.lru_cache(maxsize=None)
-def _names() -> dict[str, str]:
+def names() -> dict[str, str]:
     """The types of arrays, as MLIR spells them, by the names of NumPy and PyTorch."""
     return {**{name: format.mlir for name, format in by_name().items()}, **_INTEGERS}
 
@@ -69,7 +69,7 @@ def by(extents: tuple[int, ...]) -> str:
 
 def spelt(dtype: str) -> str:
     """A type of MLIR as NumPy and PyTorch call it."""
-    return next((name for name, mlir in _names().items() if mlir == dtype), dtype)
+    return next((name for name, mlir in names().items() if mlir == dtype), dtype)
 
 
 def stands_for(found: str, wanted: str) -> bool:
@@ -101,7 +101,7 @@ def is_torch(array: object) -> bool:
 
 
 def _from_torch(tensor: torch.Tensor, name: str) -> Array:
-    dtype = _names().get(str(tensor.dtype).removeprefix("torch."))
+    dtype = names().get(str(tensor.dtype).removeprefix("torch."))
     if dtype is None:
         raise TypeError(f"{name} is a tensor of {tensor.dtype}, which no kernel takes: convert it")
     if tensor.device.type not in (CPU, CUDA):
@@ -113,8 +113,8 @@ def _from_torch(tensor: torch.Tensor, name: str) -> Array:
 def _from_interface(array: object, interface: Mapping[str, Any], name: str, device: str, index: int) -> Array:
     typestr = interface["typestr"]
     # NumPy's extensions, such as ml_dtypes', have a name and no type string.
-    named = type_name if (type_name := str(getattr(getattr(array, "dtype", None), "name", ""))) in _names() else ""
-    dtype = _names().get(named) or _BY_TYPESTR.get(typestr[1:])
+    named = type_name if (type_name := str(getattr(getattr(array, "dtype", None), "name", ""))) in names() else ""
+    dtype = names().get(named) or _BY_TYPESTR.get(typestr[1:])
     if dtype is None or typestr[0] == ">":
         raise TypeError(f"{name} is an array of {type_name or typestr}{' in big-endian order' * (typestr[0] == '>')}, which no kernel takes: convert it")
     size = int(typestr[2:])

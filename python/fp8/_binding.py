@@ -10,7 +10,7 @@ import ctypes
 import os
 from collections.abc import Sequence
 from ctypes import POINTER
-from typing import Callable, Union
+from typing import Any, Callable, Union
 
 HANG = 2
 """The status of a function that gave up waiting for a kernel."""
@@ -230,7 +230,8 @@ class Library:
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], parts: Sequence[_Signatures], failure: Failure):
-        self.functions = ctypes.CDLL(str(path))
+        self._path = str(path)
+        self.functions = ctypes.CDLL(self._path)
         self._failure = failure
         for signatures in parts:
             for name, parameters in signatures.items():
@@ -242,6 +243,13 @@ class Library:
     def _declare(self, name: str, parameters: Sequence[object], result: object) -> None:
         function = getattr(self.functions, name)
         function.argtypes, function.restype = list(parameters), result
+
+    def builtin(self, maker: str, *addresses: int) -> Callable[..., Any] | None:
+        """Returns a function of Python's own kind that the library makes, or None if it makes none."""
+        make = getattr(ctypes.PyDLL(self._path), maker)  # which keeps Python's lock
+        make.argtypes, make.restype = [ctypes.c_void_p] * len(addresses), ctypes.py_object
+        found: Callable[..., Any] | None = make(*addresses)
+        return found
 
     def last_error(self) -> str:
         """Returns the message of this thread's last call that failed."""

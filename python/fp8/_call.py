@@ -18,6 +18,10 @@ BLOCK = 128
 """Elements of K that share a scale, and rows of B, if nothing else is said."""
 
 
+ALIASES = {"out_dtype": "d_dtype", "residual": "c", "out_scale": "d_scale", "out": "d"}
+"""Other keywords of fp8.gemm's arguments."""
+
+
 def merge(name: str, value: T, alias: str, aliased: T) -> T:
     """Returns what was passed by a keyword or by its alias.
 

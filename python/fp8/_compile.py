@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import _cache, _library
 from ._annotations import Source
-from ._compiler import Module, explain_configurations, name_of, source_of
+from ._compiler import Module, explain_configurations, name_of, run_pipeline, source_of
 from ._errors import CompileError, Diagnostic, ProofWarning
 from ._kernel import Kernel
 from ._log import logger
@@ -81,7 +81,7 @@ def compile(
     problem: tuple[int | None, int | None, int | None] | None = None,
     tuned: str | None = None,
     debug_waits: int = 0,
-    profile: bool = False,
+    profile: bool | int = False,
     prove: bool = True,
     require_proof: bool = False,
     assemble: bool | None = None,
@@ -97,7 +97,8 @@ def compile(
         problem: M, N and K to choose a configuration for, where the types leave them open; None: not known.
         tuned: a table of measured configurations from ./dev bench --tune, which is asked first.
         debug_waits: milliseconds after which a wait gives up and says what it waited for; 0: never.
-        profile: the kernel writes down what its roles wait for, as `Kernel.profile` needs it; docs/Timeline.md has what that costs.
+        profile: the kernel writes down what its roles wait for, as `Kernel.profile` needs it; docs/Timeline.md has what that costs. A number is
+            how many stamps there is room for, of each role; True: 512.
         prove: that the kernel ends for every launch (docs/Proof.md), if it is in phase 0, 1 or 2; a refuted kernel is a CompileError, and one of which it
             is not known a ProofWarning. A kernel from the cache was proved when it was compiled, and warns no more.
         require_proof: a kernel of which it is not known is a CompileError, too.
@@ -112,9 +113,11 @@ def compile(
     """
     check_chip(chip)
     text, name = source_of(source), name_of(source, "kernel.mlir")
+    if profile:
+        text = run_pipeline(text, "fp8-profile" if profile is True else f"fp8-profile{{stamps={profile}}}", name=name, locations=True)
     choice = _options(source, chip, problem, tuned)
     proof = " require-proof" if require_proof else "" if prove else " prove=false"
-    options = choice + (f" debug-waits={debug_waits}" if debug_waits else "") + (" profile" if profile else "") + proof
+    options = choice + (f" debug-waits={debug_waits}" if debug_waits else "") + proof
     how = f"{assemble} {strict} {os.environ.get('FP8_PTXAS', '')}"
     request = _cache.key("request", text, name, options, _read_table(tuned), how)
     found = _cache.follow(request) if cache else None
@@ -126,7 +129,7 @@ def compile(
     module = Module(text, name)
     module.run(f"fp8-gemm-to-ptx{{{options} phase=op}}")
     # Requests that get the same configuration get the same kernel. Its lines name the places in the source.
-    key = _cache.key("kernel", module.text(locations=True), chip, str(debug_waits), str(profile), proof, str(assemble), how)
+    key = _cache.key("kernel", module.text(locations=True), chip, str(debug_waits), proof, str(assemble), how)
     built = _cache.load(key) if cache else None
     if built is None:
         module.run(f"fp8-gemm-to-ptx{{{options}}}")

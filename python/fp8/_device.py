@@ -8,7 +8,7 @@ import os
 import struct
 import threading
 from dataclasses import dataclass
-from typing import Callable, Iterable
+from typing import Iterable
 
 from . import _binding, _library
 from ._arrays import Array
@@ -171,11 +171,7 @@ class Launch:
     def __init__(self, kernel: LoadedKernel, arguments: ctypes.Array[_binding.Argument]):
         self._kernel = kernel  # lives as long
         self._owned = _library.own("fp8LaunchPrepare", "fp8LaunchFree", kernel._owned.handle, arguments, len(arguments), 0)
-        # A warm call costs little more than these lookups would.
         self.handle: int = (self._owned.handle and self._owned.handle.value) or 0
-        self.count = len(arguments)
-        self.pack: Callable[..., bytes] = struct.Struct(f"={self.count}Q").pack
-        self.call: Callable[..., int] = _library.functions().fp8LaunchEnqueueAt
 
     def enqueue(self, stream: int, *addresses: int) -> None:
         """Enqueues to a CUDA stream.
@@ -183,7 +179,8 @@ class Launch:
         Raises:
             DeviceError: the driver refuses it.
         """
-        _library.check(self.call(self.handle, self.pack(*addresses), self.count, stream))
+        words = struct.pack(f"={len(addresses)}Q", *addresses)
+        _library.check(_library.functions().fp8LaunchEnqueueAt(self.handle, words, len(addresses), stream))
 
 
 def profile_launch(launch: Launch) -> Timeline:

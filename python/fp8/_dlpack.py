@@ -23,8 +23,7 @@ class _DLTensor(ctypes.Structure):
 
 # DLDeviceType: kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged.
 _DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 13: "cuda"}
-# DLDataTypeCode and bits. 10 is kDLFloat8_e4m3fn, 12 kDLFloat8_e5m2.
-_TYPES = {
+TYPES = {
     (0, 8): "i8",
     (0, 16): "i16",
     (0, 32): "i32",
@@ -38,9 +37,10 @@ _TYPES = {
     (10, 8): "f8E4M3FN",
     (12, 8): "f8E5M2",
 }
+"""MLIR's names of types, by DLDataTypeCode and bits. 10 is kDLFloat8_e4m3fn, 12 kDLFloat8_e5m2."""
 
-_get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_get_pointer.argtypes, _get_pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+get_pointer.argtypes, get_pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
 
 
 def read(array: object, name: str, stream: int | None) -> tuple[str, int, str, int, tuple[int, ...], tuple[int, ...] | None, object]:
@@ -52,11 +52,11 @@ def read(array: object, name: str, stream: int | None) -> tuple[str, int, str, i
     on_gpu = device is not None and _DEVICES.get(device()[0]) == "cuda"
     # Its maker lets that stream wait for what still writes to it; 1 is the default stream (the array API standard, __dlpack__).
     capsule = export(stream=stream or 1) if on_gpu else export()
-    tensor = _DLTensor.from_address(_get_pointer(capsule, b"dltensor"))
+    tensor = _DLTensor.from_address(get_pointer(capsule, b"dltensor"))
     kind = _DEVICES.get(tensor.device_type)
     if kind is None:
         raise TypeError(f"{name} is on DLPack device {tensor.device_type}; kernels run on cuda devices: copy it to one")
-    dtype = _TYPES.get((tensor.code, tensor.bits))
+    dtype = TYPES.get((tensor.code, tensor.bits))
     if dtype is None or tensor.lanes != 1:
         raise TypeError(f"{name} is of DLPack type {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes, which no kernel takes: convert it")
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))

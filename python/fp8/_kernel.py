@@ -184,8 +184,9 @@ class Kernel:
             error=SimulationError,
         )
 
-    def is_loaded(self, ordinal: int) -> bool:
-        return ordinal in self._loaded
+    def find_loaded(self, ordinal: int) -> LoadedKernel | None:
+        """The kernel on a GPU, if it is there already."""
+        return self._loaded.get(ordinal)
 
     def loaded(self, ordinal: int) -> LoadedKernel:
         """The kernel on a GPU."""

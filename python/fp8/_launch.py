@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 from ._annotations import Operand
 from ._arrays import CPU, Array, describe, package_of
@@ -16,6 +16,7 @@ from ._kernel import Kernel
 from ._layout import make_output
 from ._operands import Operands
 from ._packages import current_stream, package
+from ._timeline import Timeline
 
 
 class Launched(NamedTuple):
@@ -31,13 +32,46 @@ def run(call: Call, simulate: bool, chip: str | None) -> Operand:
     """Checks a call and makes it: on the simulator, or on the GPU that has its arrays. Returns D."""
     if simulate:
         return _simulate(call, chip or "sm_90a")
-    if chip is not None:
-        raise ValueError("chip is for simulate=True; on a GPU kernels are compiled for the one that is there")
+    _refuse_chip(chip)
     return launch(call).result
 
 
 def launch(call: Call) -> Launched:
     """Checks the operands, copies those that a kernel cannot read where they are, and enqueues the kernel."""
+    call, operands, kernel = _choose(call)
+    index, stream = operands.index, call.stream or 0
+    _check_capture(call, operands, kernel)
+    get_device(index).await_producers(operands.given(), stream)
+    with _all_on(call, index, stream):
+        written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.d_dtype, call.d, operands.d)
+        arrays = operands.arrays(written)
+        prepared = kernel.loaded(index).prepare(arrays)
+        prepared.enqueue(stream, *(array.address for array in arrays))
+        return Launched(operands, arrays, prepared, result())
+
+
+def profile(call: Call, simulate: bool, chip: str | None, twin_of: Callable[[Kernel], Kernel]) -> Timeline:
+    """Makes a call as `run` does, once or some times, by the twin of its kernel that writes stamps."""
+    if simulate:
+        operands, kernel = _choose_simulated(call, chip or "sm_90a")
+        stream: int | None = None
+    else:
+        _refuse_chip(chip)
+        call, operands, kernel = _choose(call)
+        stream = call.stream or 0
+        get_device(operands.index).await_stream(stream)
+    with contextlib.nullcontext() if stream is None else _all_on(call, operands.index, stream):
+        written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.d_dtype, call.d, operands.d)
+        arrays = operands.arrays(written)
+        if stream is not None:  # the copies of what a kernel cannot read where it is
+            get_device(operands.index).await_stream(stream)
+        timeline = twin_of(kernel).profile(*arrays)
+        result()
+        return timeline
+
+
+def _choose(call: Call) -> tuple[Call, Operands, Kernel]:
+    """A call on a GPU with its stream, its operands, checked, and its kernel."""
     first = describe(call.a, "a", call.stream)
     if first.device == CPU:
         Operands(call)  # reports an operand that is wrong first
@@ -47,33 +81,33 @@ def launch(call: Call) -> Launched:
         call = call._replace(stream=current_stream(call.a, index))
     operands = Operands(call)
     device = get_device(index)
-    kernel = kernel_for(operands.spec, chip_of(device), (operands.m, operands.n, operands.k), device.info.name)
-    _check_capture(call, operands, kernel)
-    stream = call.stream or 0
-    device.await_producers(operands.given(), stream)
-    with _all_on(call, index, stream):
-        written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.d_dtype, call.d, operands.d)
-        arrays = operands.arrays(written)
-        prepared = kernel.loaded(index).prepare(arrays)
-        prepared.enqueue(stream, *(array.address for array in arrays))
-        return Launched(operands, arrays, prepared, result())
+    return call, operands, kernel_for(operands.spec, chip_of(device), (operands.m, operands.n, operands.k), device.info.name)
 
 
-def _simulate(call: Call, chip: str) -> Operand:
+def _choose_simulated(call: Call, chip: str) -> tuple[Operands, Kernel]:
     operands = Operands(call)
     if operands.device != CPU:
         raise ValueError(f"a is on {operands.place}, and the simulator works on the host's memory: copy the operands there")
-    kernel = kernel_for(operands.spec, chip, (operands.m, operands.n, operands.k))
+    return operands, kernel_for(operands.spec, chip, (operands.m, operands.n, operands.k))
+
+
+def _simulate(call: Call, chip: str) -> Operand:
+    operands, kernel = _choose_simulated(call, chip)
     written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.d_dtype, call.d, operands.d)
     kernel.simulate(*operands.arrays(written))
     d: Operand = result()
     return d
 
 
+def _refuse_chip(chip: str | None) -> None:
+    if chip is not None:
+        raise ValueError("chip is for simulate=True; on a GPU kernels are compiled for the one that is there")
+
+
 def _check_capture(call: Call, operands: Operands, kernel: Kernel) -> None:
     """Refuses to load or allocate while a CUDA graph is captured, for either ends the capture."""
     index = operands.index
-    missing = [] if kernel.is_loaded(index) else ["the kernel for these shapes"]
+    missing = [] if kernel.find_loaded(index) else ["the kernel for these shapes"]
     for name, value in operands.numbers.items():
         if isinstance(value, float) and get_device(index).known_number(value) is None:
             missing.append(f"{name} = {value}")

@@ -39,6 +39,19 @@ def functions() -> ctypes.CDLL:
     return library().functions
 
 
+def describe_by(exchange: int) -> Callable[..., bytes] | None:
+    """Returns fp8PythonDescribe's function for the exchange table at that address, which lives as long as the process; None if it cannot be read."""
+    return library().builtin("fp8PythonDescribe", exchange)
+
+
+@functools.lru_cache(maxsize=None)
+def enqueue() -> Callable[[int, bytes, bytes, int, int], int]:
+    """Returns fp8PythonEnqueue's function."""
+    found = library().builtin("fp8PythonEnqueue")
+    assert found is not None  # here is a Python
+    return found
+
+
 def last_error() -> str:
     """The message of this thread's last call that failed."""
     return library().last_error()

@@ -6,63 +6,60 @@ In a server every M is new once, and such a call should cost microseconds.
 
 from __future__ import annotations
 
+import struct
+import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from ._annotations import Number
 from ._binding import make_arguments
-from ._call import BLOCK, Call
+from ._call import BLOCK
 from ._choice import chip_of, choices_of
+from ._description import BEGIN, WORD
 from ._device import Launch, get_device
 from ._launch import Launched
-from ._operands import as_number
 from ._types import by_mlir
-
-if TYPE_CHECKING:
-    import torch
 
 Key = tuple[object, ...]
 
 
-def key_of_numbers(call: Call) -> Key | None:
-    """Tells the factors of calls apart: arrays from numbers, and of these 0 and 1, which make other kernels. None: the call may be wrong."""
-    key: Key = ()
-    if call.c is not None:
-        key = _key_of_number(call.beta)
-    elif not isinstance(call.beta, (float, int)) or call.beta != 1:
+class Row(NamedTuple):
+    """A call among those that differ in M alone.
+
+    Attributes:
+        key: what they have in common.
+        m: this one's M.
+        shape, strides: of its `a_scale`, which lie as M says.
+    """
+
+    key: Key
+    m: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+def find_row(key: bytes) -> Row | None:
+    """Returns what a description's key says; None where an extent of 1, or a batch, lets strides mean something else, or a shape is wrong."""
+    m = key[_M]
+    if not key[_A] == key[_SCALE] == key[_B] == key[_B_SCALE] == 2 or m == _ONE or key[_N] == _ONE or int.from_bytes(key[_K], sys.byteorder) <= BLOCK:
         return None
-    return key if call.d_scale is None else key + _key_of_number(call.d_scale)
+    for begin in (_C, _D):
+        if key[begin : begin + 1] > b"\0" and key[begin + WORD : begin + 2 * WORD] != m:
+            return None
+    shape_and_strides = struct.unpack_from("=2q8x2q", key, _SCALE + WORD)
+    return Row((b"".join([key[part] for part in _WITHOUT_M]),), int.from_bytes(m, sys.byteorder), shape_and_strides[:2], shape_and_strides[2:])
 
 
-def _key_of_number(value: Number) -> Key:
-    number = as_number(value)
-    if number is None:
-        tensor: torch.Tensor = value
-        return tensor.shape, tensor.dtype, tensor.get_device()
-    return (number if number in (0, 1) else "number",)
-
-
-def key_of(call: Call) -> Key | None:
-    """Returns what calls that differ in M alone have in common; None where an extent of 1, or a batch, lets strides mean something else."""
-    fields: tuple[torch.Tensor, ...] = call
-    a, a_scale, b, b_scale, d_dtype, bias, c, _, _, d, scale_layout, b_block, _, programmatic, constant_b = fields
-    if not len(a.shape) == len(a_scale.shape) == len(b.shape) == 2 or a.shape[0] == 1 or b.shape[0] == 1 or a.shape[1] <= BLOCK:
-        return None
-    m, numbers = a.shape[0], key_of_numbers(call)
-    if numbers is None:
-        return None
-    key: Key = (a.shape[1], a.stride(), a.dtype, a.get_device(), a_scale.dtype, a_scale.get_device(), d_dtype, scale_layout, b_block, programmatic,
-                constant_b)
-    for tensor in (b, b_scale, bias):
-        key += (None,) if tensor is None else (tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device())
-    for tensor in (c, d):
-        if tensor is None:
-            key += (None,)
-        elif tensor.shape[0] == m:
-            key += (tensor.shape[1:], tensor.stride(), tensor.dtype, tensor.get_device())
-        else:
-            return None  # which is wrong
-    return key + numbers
+# Where operands begin in a key: with the kind, of which the first byte is the rank; then come extents and strides.
+_A, _SCALE, _B, _B_SCALE, _C, _D = (WORD * BEGIN[name] for name in ("a", "a_scale", "b", "b_scale", "c", "d"))
+_M, _N, _K = (slice(begin, begin + WORD) for begin in (_A + WORD, _B + WORD, _A + 2 * WORD))
+_ONE = (1).to_bytes(WORD, sys.byteorder)
+_WITHOUT_M = (
+    slice(_A, _A + WORD),
+    slice(_A + 2 * WORD, _SCALE + WORD),
+    slice(_B, _D + WORD),
+    slice(_D + 2 * WORD, _C + WORD),
+    slice(_C + 2 * WORD, None),
+)
 
 
 class Rows:
@@ -81,27 +78,26 @@ class Rows:
         self._scale_strides = self._arguments[spec.arguments.index("a_scale")].strides
         self._lock = threading.Lock()
 
-    def launch(self, m: int, a_scale: torch.Tensor) -> Launch | None:
-        """Returns a launch for M; None if the kernel is not loaded, or the scales are none that it reads where they are."""
-        step = self._scale_step(m, a_scale)
+    def launch(self, row: Row) -> Launch | None:
+        """Returns a launch for its M; None if the kernel is not loaded, or the scales are none that it reads where they are."""
+        step = self._scale_step(row)
         if step is None:
             return None
-        kernel = self._choices.kernel_for((m, self._n, self._k))
-        if not kernel.is_loaded(self._index):
+        loaded = self._choices.kernel_for((row.m, self._n, self._k)).find_loaded(self._index)
+        if loaded is None:
             return None
-        loaded = kernel.loaded(self._index)
         with self._lock:
             for shape, axis in self._places_of_m:
-                shape[axis] = m
+                shape[axis] = row.m
             self._scale_strides[0] = step
             return Launch(loaded, self._arguments)
 
-    def _scale_step(self, m: int, a_scale: torch.Tensor) -> int | None:
+    def _scale_step(self, row: Row) -> int | None:
         """The elements from a block's scales to the next one's, if the kernel can read them so."""
-        shape, strides, of_blocks = a_scale.shape, a_scale.stride(), -(-self._k // BLOCK)
+        (_, m, shape, (outer, inner)), of_blocks = row, -(-self._k // BLOCK)
         layouts = [
             (layout, step)
-            for layout, wanted, step, unit in (("k_major", (of_blocks, m), *strides), ("row_major", (m, of_blocks), *reversed(strides)))
+            for layout, wanted, step, unit in (("k_major", (of_blocks, m), outer, inner), ("row_major", (m, of_blocks), inner, outer))
             if shape == wanted and unit == 1
         ]
         if len(layouts) != 1 or m == of_blocks or self._scale_layout not in (None, layouts[0][0]):

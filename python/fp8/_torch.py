@@ -3,25 +3,23 @@
 
 from __future__ import annotations
 
-import functools
-import operator
+import struct
 from typing import Callable, Union
 
 import torch
 
-from . import _choice
-from ._annotations import Operand
+from . import _choice, _library
+from ._annotations import Number, Operand
 from ._arrays import Array, contiguous_strides
 from ._call import Call, find_parameter, parameters
+from ._description import ORDER, addresses_of, count_arrays, describe_attributes, describer, key_of
 from ._device import Launch, get_device
 from ._errors import DeviceError
 from ._launch import Launched, launch
 from ._launch import run as run_anywhere
-from ._library import last_error
-from ._operands import NO_GRADIENT, requires_gradient
+from ._operands import NO_GRADIENT, as_number, requires_gradient
 from ._packages import package
-from ._rows import Rows, key_of_numbers
-from ._rows import key_of as key_of_rows
+from ._rows import Rows, find_row
 from ._types import by_mlir, format_of
 
 _Key = tuple[object, ...]
@@ -43,77 +41,77 @@ class _Plan:
     """A call that can be repeated with other tensors of the same types, shapes and strides, none of which is copied.
 
     Attributes:
-        others: of each argument between B's scales and D, its place in a `Call`, and whether it is a number of Python.
-        masks: of each argument, the bits that its address may not have.
+        places: of each of the kernel's arguments, where its address is among those of a description and of the numbers behind them; `_NEW_D`: of D.
+        numbers: the fields of a `Call` that are numbers of Python which the kernel reads from memory.
     """
 
-    __slots__ = ("launch", "handle", "pack", "call", "shape", "strides", "dtype", "device", "index", "others", "count", "masks", "known_number")
-
-    def __init__(self, call: Call, done: Launched):
+    def __init__(self, call: Call, done: Launched, count: int):
         operands, spec = done.operands, done.operands.spec
-        self.launch = done.launch
-        self.handle, self.pack, self.call, self.count = done.launch.handle, done.launch.pack, done.launch.call, done.launch.count
+        self.launch, self.handle = done.launch, done.launch.handle
         self.shape, self.strides, self.dtype = operands.d_shape, contiguous_strides(operands.d_shape), getattr(torch, by_mlir()[spec.d_dtype].name)
         self.device, self.index = getattr(call.a, "device"), operands.index
-        self.others = tuple(
-            (Call._fields.index(name), isinstance(operands.numbers.get(name), float)) for name in spec.arguments[4:-1]
-        )
-        self.masks = tuple(15 if name in spec.read_by_tma else 0 for name in spec.arguments)
+        self.numbers = tuple(name for name in spec.arguments if isinstance(operands.numbers.get(name), float))
+        place_of = {name: place for place, name in enumerate(ORDER)} | {name: count + place for place, name in enumerate(self.numbers)}
+        if call.d is None:
+            place_of["d"] = _NEW_D
+        self.places = bytes(place_of[name] for name in spec.arguments)
         self.known_number = get_device(operands.index).known_number
 
     def with_rows(self, m: int, launch: Launch) -> _Plan:
         """Returns a plan for the same call with another M."""
         plan = _Plan.__new__(_Plan)
-        for name in _Plan.__slots__:
-            setattr(plan, name, getattr(self, name))
-        plan.launch, plan.handle, plan.shape = launch, launch.handle, (m, self.shape[1])
+        vars(plan).update(vars(self), launch=launch, handle=launch.handle, shape=(m, self.shape[1]))
         return plan
 
 
+_NEW_D = 255  # fp8PythonEnqueue's last address
 _plans: _choice.Remembered[_Key, _Plan] = _choice.Remembered()
 _rows: _choice.Remembered[_Key, tuple[Rows, _Plan]] = _choice.Remembered()
 """Of calls of every M, what the first of them left."""
+_describe, _enqueue = describer(torch.Tensor), _library.enqueue()
 
 
-def _key(call: Call) -> _Key | None:
-    """Returns what calls of one plan have in common; None if only `launch` can tell whether the call is right."""
+def _refuse_gradients(call: Call) -> None:
+    """As `launch` does, but quickly; AttributeError if not all are tensors."""
     fields: tuple[torch.Tensor, ...] = call
-    a, a_scale, b, b_scale, d_dtype, bias, c, beta, d_scale, d, scale_layout, b_block, _, programmatic, constant_b = fields
-    if torch.is_grad_enabled() and (
-        a.requires_grad or a_scale.requires_grad or b.requires_grad or b_scale.requires_grad  # one by one, which is the quickest
-        or requires_gradient(bias, c, beta, d_scale, d)
-    ):
+    a, a_scale, b, b_scale, _, bias, c, beta, d_scale, d, *_ = fields
+    if not torch.is_grad_enabled():
+        return
+    if a.requires_grad or a_scale.requires_grad or b.requires_grad or b_scale.requires_grad or d is not None and d.requires_grad:
         raise ValueError(NO_GRADIENT)
-    key: _Key = (
-        a.shape,
-        a.stride(),
-        a.dtype,
-        a.get_device(),
-        a_scale.shape,
-        a_scale.stride(),
-        a_scale.dtype,
-        a_scale.get_device(),
-        b.shape,
-        b.stride(),
-        b.dtype,
-        b.get_device(),
-        b_scale.shape,
-        b_scale.stride(),
-        b_scale.dtype,
-        b_scale.get_device(),
-        d_dtype,
-        scale_layout,
-        b_block,
-        programmatic,
-        constant_b,
-    )
-    for tensor in (bias, c, d):
-        if tensor is not None:
-            key += (tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device())
-        else:
-            key += (None,)
-    numbers = key_of_numbers(call)
-    return None if numbers is None else key + numbers
+    if (bias is not None or c is not None or d_scale is not None) and requires_gradient(bias, c, beta, d_scale):
+        raise ValueError(NO_GRADIENT)
+
+
+def _key_of_numbers(call: Call) -> _Key | None:
+    """Tells the factors of calls apart: arrays, None here, from numbers, and of these 0 and 1, which make other kernels. None: the call may be wrong."""
+    key: _Key = ()
+    if call.c is not None:
+        key = (_key_of_number(call.beta),)
+    elif not isinstance(call.beta, (float, int)) or call.beta != 1:
+        return None
+    return key if call.d_scale is None else (*key, _key_of_number(call.d_scale))
+
+
+def _key_of_number(value: Number) -> object:
+    number = as_number(value)
+    return number if number is None or number in (0, 1) else "number"
+
+
+def _describe_call(call: Call) -> tuple[bytes, _Key | None]:
+    """Returns the description of its tensors, and what calls of one plan have in common; None if only `launch` can tell whether the call is right."""
+    a, a_scale, b, b_scale, d_dtype, bias, c, beta, d_scale, d, scale_layout, b_block, _, programmatic, constant_b = call
+    numbers: _Key | None = ()
+    tensors = (a, a_scale, b, b_scale, d, bias, c)
+    if c is not None or d_scale is not None or type(beta) is not float or beta != 1:
+        numbers = _key_of_numbers(call)
+        if numbers is None:
+            return b"", None
+        tensors += tuple(value if value is not None and as_number(value) is None else None for value in (beta, d_scale))  # type: ignore[assignment]
+    description = _describe(*tensors) or describe_attributes(*tensors)
+    if not description:
+        return b"", None
+    return description, (key_of(description), d_dtype, scale_layout, b_block, programmatic, constant_b, numbers)
 
 
 def run(call: Call, simulate: bool, chip: str | None) -> torch.Tensor:
@@ -128,9 +126,10 @@ def run(call: Call, simulate: bool, chip: str | None) -> torch.Tensor:
 def _gemm(call: Call) -> torch.Tensor:
     """A call of tensors on a cuda device, by its plan if there is one."""
     try:
-        key = _key(call)
+        _refuse_gradients(call)
+        description, key = _describe_call(call)
     except AttributeError:
-        key = None  # not all are tensors; `launch` finds whether that is an error
+        description, key = b"", None  # not all are tensors; `launch` finds whether that is an error
     plan = _plans.entries.get(key)  # type: ignore[arg-type]
     if plan is None:
         plan = _plan_rows(key, call)
@@ -147,34 +146,26 @@ def _gemm(call: Call) -> torch.Tensor:
     else:
         with package(call.a).on(plan.index, stream):  # type: ignore[union-attr]
             result = torch.empty_strided(plan.shape, plan.strides, dtype=plan.dtype, device=plan.device)
-    fields: tuple[torch.Tensor, ...] = call
-    addresses = [fields[0].data_ptr(), fields[1].data_ptr(), fields[2].data_ptr(), fields[3].data_ptr()]
-    for place, is_number in plan.others:
-        given = fields[place]
-        address = plan.known_number(float(given)) if is_number else given.data_ptr()
-        if address is None:  # a number that is not on the GPU yet
+    if plan.numbers:
+        numbers = [plan.known_number(float(getattr(call, name))) for name in plan.numbers]
+        if None in numbers:  # one that is not on the GPU yet
             return _launch_and_plan(None, call)
-        addresses.append(address)
-    addresses.append(result.data_ptr())
-    if functools.reduce(operator.or_, addresses) & 15:  # parts of tensors, which TMA may not read where they are
-        if any(address & mask for address, mask in zip(addresses, plan.masks)):
-            return _launch_and_plan(None, call)
-    if plan.call(plan.handle, plan.pack(*addresses), plan.count, _raw_stream(plan.index) if stream is None else stream):
-        raise DeviceError(last_error())
+        description = addresses_of(description) + struct.pack(f"={len(numbers)}Q", *numbers)
+    if _enqueue(plan.handle, plan.places, description, result.data_ptr(), _raw_stream(plan.index) if stream is None else stream):
+        raise DeviceError(_library.last_error())
     return result
 
 
 def _plan_rows(key: _Key | None, call: Call) -> _Plan | None:
     """The plan of a call that differs in M alone from one with a plan; None if there is no such call."""
     since = _choice.generation()
-    found = _rows.entries.get(key_of_rows(call)) if key is not None else None  # type: ignore[arg-type]
-    if key is None or found is None:
+    row = find_row(key[0]) if key is not None else None  # type: ignore[arg-type]
+    found = _rows.entries.get((*row.key, *key[1:])) if row else None  # type: ignore[index]
+    if key is None or row is None or found is None:
         return None
-    fields: tuple[torch.Tensor, ...] = call
-    a, a_scale = fields[:2]
     rows, like = found
-    launch = rows.launch(a.shape[0], a_scale)
-    return _plans.keep(key, like.with_rows(a.shape[0], launch), since) if launch else None
+    launch = rows.launch(row)
+    return _plans.keep(key, like.with_rows(row.m, launch), since) if launch else None
 
 
 def _launch_and_plan(key: _Key | None, call: Call) -> torch.Tensor:
@@ -182,10 +173,11 @@ def _launch_and_plan(key: _Key | None, call: Call) -> torch.Tensor:
     since = _choice.generation()
     done = launch(call)
     if key is not None and _reads_in_place(done):
-        plan = _plans.keep(key, _Plan(call, done), since)
-        by_rows = key_of_rows(call)
-        if by_rows is not None:
-            _rows.keep(by_rows, (Rows(done), plan), since)
+        described, *options = key
+        plan = _plans.keep(key, _Plan(call, done, count_arrays(described)), since)  # type: ignore[arg-type]
+        row = find_row(described)  # type: ignore[arg-type]
+        if row is not None:
+            _rows.keep((*row.key, *options), (Rows(done), plan), since)
     result: torch.Tensor = done.result
     return result
 
@@ -221,9 +213,9 @@ def _schema() -> str:
     return ", ".join([*(f"Tensor {name}" for name in Call._fields if name not in defaults), "*", *options])
 
 
-_library = torch.library.Library("fp8", "DEF")
-_library.define(f"gemm({_schema()}) -> Tensor")
-_library.define(f"gemm_out({_schema()}, Tensor(a!) d) -> ()")
+_operators = torch.library.Library("fp8", "DEF")
+_operators.define(f"gemm({_schema()}) -> Tensor")
+_operators.define(f"gemm_out({_schema()}, Tensor(a!) d) -> ()")
 
 _Runner = Callable[[Call, bool, Union[str, None]], "torch.Tensor"]
 _Option = Union[Operand, float, str, "torch.dtype", None]
@@ -250,8 +242,8 @@ def _fake_out(*_: torch.Tensor, **__: _Option) -> None:
     pass
 
 
-_library.impl("gemm", _run, "CUDA")
-_library.impl("gemm_out", _run_out, "CUDA")
+_operators.impl("gemm", _run, "CUDA")
+_operators.impl("gemm_out", _run_out, "CUDA")
 torch.library.register_fake("fp8::gemm", _fake)
 torch.library.register_fake("fp8::gemm_out", _fake_out)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The header is C. */
+ * The headers are C. */
+#include "fp8-c/Python.h"
 #include "fp8-c/Runtime.h"
 
 const char *fp8LastErrorFromC(void);

@@ -4,6 +4,7 @@
 #include "fp8-c/Runtime.h"
 
 #include "FakeDriver.h"
+#include "fp8-c/Python.h"
 #include "NaiveProblem.h"
 
 #include <thread>
@@ -274,4 +275,10 @@ TEST_F(CRuntime, TellsAHangFromAnError) {
   fail("cuEventQuery=719");
   EXPECT_EQ(fp8LaunchRun(launch), FP8_ERROR);
   EXPECT_THAT(fp8LastError(), HasSubstr("CUDA_ERROR_LAUNCH_FAILED"));
+}
+
+TEST_F(CRuntime, HasNoBuiltinsWithoutPython) {
+  const uint64_t table[] = {1, 0, 0, 0, 0, 1, 0};
+  EXPECT_EQ(fp8PythonDescribe(table), nullptr);
+  EXPECT_EQ(fp8PythonEnqueue(), nullptr);
 }

@@ -119,6 +119,30 @@ def test_profiles(tmp_path):
         fp8.compile(fp8.GemmSpec(d_dtype="f32"), chip="sm_100a").profile(*arrays)
 
 
+def test_profiles_of_calls():
+    """fp8.profile makes the twin that writes stamps, of the configuration that the call has."""
+    p = Problem(40, 72, 1168)
+    arrays = p.a, np.ascontiguousarray(p.a_scale.T), p.b, p.b_scale
+    d = np.full((40, 72), np.nan, np.float32)
+    timeline = fp8.profile(fp8.gemm, *arrays, out=d, simulate=True, chip="sm_100a")
+    p.check(d)
+    assert timeline.summary[-1].startswith("bottleneck: ") and not any("dropped" in line for line in timeline.summary)
+    assert any("dropped" in line for line in fp8.profile(fp8.gemm, *arrays, d=d, simulate=True, stamps=4).summary)
+    kernel = fp8.compile(fp8.GemmSpec(d_dtype="f32"), chip="sm_90a")
+    d.fill(np.nan)
+    names = {role["name"] for role in kernel.report["roles"]}
+    assert all(any(line.startswith(f"role '{name}': works") for line in fp8.profile(kernel, *arrays, d).summary) for name in names)
+    p.check(d)
+    with pytest.raises(TypeError, match="it must be fp8.gemm or a fp8.Kernel"):
+        fp8.profile(print, *arrays)
+    with pytest.raises(TypeError, match="a kernel has no options, and bias is given: they are fp8.gemm's"):
+        fp8.profile(kernel, *arrays, bias=d)
+    with pytest.raises(ValueError, match="c is 1 x 1; it must be M x N, 40 x 72"):
+        fp8.profile(fp8.gemm, *arrays, residual=d[:1, :1], simulate=True)
+    with pytest.raises(TypeError, match="d and out are one argument: pass d"):
+        fp8.profile(fp8.gemm, *arrays, d=d, out=d, simulate=True)
+
+
 def test_simulation_errors_are_the_rules():
     p = Problem(16, 32, 128)
     kernel = fp8.compile(fp8.GemmSpec(d_dtype="f32"), chip="sm_90a")

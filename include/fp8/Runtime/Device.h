@@ -59,6 +59,7 @@ public:
 
   /// Makes the context current on the calling thread.
   std::optional<Error> makeCurrent() const;
+  bool isContext(cu::Context other) const { return context == other; }
 
   Watchdog watchdog;
   /// Treats work as hung: calls the watchdog.
@@ -123,6 +124,7 @@ public:
 private:
   const Driver &driver;
   cu::Context previous = nullptr;
+  bool changesNothing = false; ///< the device's context was current
   std::optional<Error> failed;
 };
 
