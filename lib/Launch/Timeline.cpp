@@ -34,14 +34,21 @@ std::vector<Unit> readUnits(const ProfileTable &table,
   for (uint32_t unit = 0; unit < count; ++unit) {
     const uint32_t roles = uint32_t(table.roles.size());
     Unit read{unit / roles, unit % roles, {}, {}};
-    std::memcpy(&read.head, variable.data() + unit * sizeof(StampHead),
-                sizeof(StampHead));
+    auto headOf = [&](uint32_t of) {
+      StampHead head;
+      std::memcpy(&head, variable.data() + of * sizeof(head), sizeof(head));
+      return head;
+    };
+    read.head = headOf(unit);
     if (!read.head.endTime)
       continue;
-    uint64_t first = table.headsBytes() + unit * sizeof(Stamp),
-             written = (read.head.place - first) / stride;
-    read.stamps.resize(std::min<uint64_t>(written, table.stamps));
-    read.lost = written - read.stamps.size();
+    const StampHead told = headOf(read.cta * roles + table.teller());
+    read.head.kernelTime = told.kernelTime;
+    read.head.kernelClock = told.kernelClock;
+    read.head.multiprocessor = told.multiprocessor;
+    read.head.sharedMemory = told.sharedMemory;
+    read.stamps.resize(std::min(read.head.count, table.stamps));
+    read.lost = read.head.count - read.stamps.size();
     for (size_t i = 0; i < read.stamps.size(); ++i)
       std::memcpy(&read.stamps[i], stamps + i * stride + unit * sizeof(Stamp),
                   sizeof(Stamp));
@@ -79,15 +86,8 @@ std::map<uint32_t, ClockMap> mapClocks(const std::vector<Unit> &units) {
   std::map<uint32_t, std::vector<double>> offsets;
   const double rate = findRate(units);
   for (const Unit &unit : units) {
-    auto [found, isNew] = maps.insert(
-        {unit.cta, {unit.head.kernelClock, unit.head.kernelTime, 0, rate}});
-    // Warps begin a few cycles apart.
-    if (!isNew && int32_t(unit.head.kernelClock - found->second.origin) < 0)
-      found->second.origin = unit.head.kernelClock;
-    found->second.timer = std::min(found->second.timer, unit.head.kernelTime);
-  }
-  for (const Unit &unit : units) {
-    const ClockMap &map = maps[unit.cta];
+    const ClockMap map{unit.head.kernelClock, unit.head.kernelTime, 0, rate};
+    maps.insert({unit.cta, map});
     offsets[unit.cta].push_back(double(unit.head.kernelTime) -
                                 map(unit.head.kernelClock));
     offsets[unit.cta].push_back(double(unit.head.endTime) -
@@ -126,9 +126,7 @@ public:
     close(Timeline::Slice::Start, map(unit.head.beginClock));
     for (const Stamp &stamp : unit.stamps)
       take(stamp);
-    close(unit.lost   ? Timeline::Slice::Unrecorded
-          : isWaiting ? Timeline::Slice::Wait
-                      : Timeline::Slice::Work,
+    close(unit.lost ? Timeline::Slice::Unrecorded : Timeline::Slice::Work,
           map(unit.head.endClock));
     barrier = Timeline::kNone;
     close(Timeline::Slice::Ended, end);
@@ -141,14 +139,10 @@ private:
     uint32_t offset = (stamp.word & ~eventMask) - unit.head.sharedMemory;
     auto [found, stage] = findBarrier(offset);
     switch (stamp.word & eventMask) {
-    case Stamp::Waits:
-      close(Timeline::Slice::Work, time);
-      barrier = found, slot = stage, isWaiting = true;
-      break;
     case Stamp::Waited:
+      close(Timeline::Slice::Work, time);
       barrier = found, slot = stage;
-      close(Timeline::Slice::Wait, time);
-      isWaiting = false;
+      close(Timeline::Slice::Wait, map(stamp.behind));
       break;
     case Stamp::HandsOver:
       track.handOvers.push_back({time, found, stage});
@@ -180,9 +174,16 @@ private:
   Timeline::Track track;
   double now = 0;
   uint32_t barrier = Timeline::kNone, slot = 0;
-  bool isWaiting = false;
 };
 } // namespace
+
+uint32_t ProfileTable::teller() const {
+  uint32_t most = 0;
+  for (uint32_t role = 1; role < roles.size(); ++role)
+    if (roles[role].warps > roles[most].warps)
+      most = role;
+  return most;
+}
 
 uint64_t ProfileTable::headsBytes() const {
   return units() * sizeof(StampHead);

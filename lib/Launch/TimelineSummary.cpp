@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A timeline in words: what each role waited for, and what that means.
-#include "fp8/Launch/Profile.h"
+#include "fp8/Launch/CriticalPath.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <map>
-#include <optional>
 #include <set>
 
 namespace fp8::launch {
 namespace {
 using Slice = Timeline::Slice;
 
-/// Above this share of its time, the role that waits least waits too long to
-/// be what the others wait for.
-constexpr double kIdleShare = 0.1;
+/// Smaller parts of the critical path are left out of its line.
+constexpr double kLeastShare = 0.01;
 
 std::string percent(double share) {
   char text[32];
@@ -37,7 +35,6 @@ struct RoleTime {
   uint32_t longestCta = 0;
 
   double share(double time) const { return total > 0 ? time / total : 0; }
-  double waiting() const { return share(kinds[Slice::Wait]); }
   /// The share of the time that it waits for that barrier.
   double waitingFor(uint32_t barrier) const {
     auto found = waits.find(barrier);
@@ -71,7 +68,11 @@ public:
     all.push_back(compareTimer());
     if (timeline.lost())
       all.push_back(countLost());
-    if (std::string verdict = judge(); !verdict.empty())
+    const std::vector<PathPart> path = findCriticalPath(timeline);
+    if (path.empty())
+      return all;
+    all.push_back(describePath(path));
+    if (std::string verdict = judge(path); !verdict.empty())
       all.push_back("bottleneck: " + verdict);
     return all;
   }
@@ -162,63 +163,78 @@ private:
            std::to_string(timeline.table.stamps + most) + ")";
   }
 
-  /// Whether the role is one of those that complete the barrier's phases.
-  bool arrivesAt(size_t role, uint32_t barrier) const {
-    if (barrier == Timeline::kNone)
-      return false;
-    for (const WaitTable::Arrival &arrival :
-         timeline.table.barriers[barrier].arrivals)
-      if (arrival.role == nameOfRole(role))
-        return true;
-    return false;
+  /// The critical path in words, its largest parts first.
+  std::string describePath(const std::vector<PathPart> &path) const {
+    std::string text;
+    for (const PathPart &part : path)
+      if (shareOf(part, path) >= kLeastShare)
+        text += (text.empty() ? "critical path: " : ", ") + describe(part) +
+                " " + percent(shareOf(part, path));
+    return text;
   }
 
-  /// How long other roles wait for this one: the longest share.
-  std::pair<double, size_t> waitedFor(size_t role) const {
-    std::pair<double, size_t> most{0, role};
-    for (size_t other = 0; other < roles.size(); ++other)
-      for (const auto &[barrier, time] : roles[other].waits)
-        if (other != role && arrivesAt(role, barrier))
-          most = std::max(most, {roles[other].share(time), other});
-    return most;
+  std::string describe(const PathPart &part) const {
+    const std::string role = "'" + nameOfRole(part.role) + "'";
+    switch (part.kind) {
+    case PathPart::Start:
+      return role + " starts";
+    case PathPart::Work:
+      return role + " works";
+    case PathPart::Transfer:
+      return "what " + role + " issued for " + nameOf(part.barrier) +
+             " is under way";
+    case PathPart::Wait:
+      return role + " waits for " + nameOf(part.barrier);
+    case PathPart::Unrecorded:
+      return role + " is not recorded";
+    }
+    return "";
   }
 
-  std::string judge() const {
-    std::optional<size_t> least;
-    for (size_t i = 0; i < roles.size(); ++i)
-      if (roles[i].total > 0 && waitedFor(i).first > 0 &&
-          (!least || roles[i].waiting() < roles[*least].waiting()))
-        least = i;
-    if (!least)
+  static double shareOf(const PathPart &part,
+                        const std::vector<PathPart> &path) {
+    double all = 0;
+    for (const PathPart &other : path)
+      all += other.time;
+    return all > 0 ? part.time / all : 0;
+  }
+
+  /// What the largest part of the path means.
+  std::string judge(const std::vector<PathPart> &path) const {
+    const PathPart &part = path.front();
+    const std::string share =
+        percent(shareOf(part, path)) + " of the critical path";
+    switch (part.kind) {
+    case PathPart::Start:
+      return "the start, " + share +
+             ": let a CTA do more, or start while the kernel in front ends";
+    case PathPart::Work:
+      return "role '" + nameOfRole(part.role) + "' works for " + share +
+             ": it sets the pace; make its work on a stage shorter, or let "
+             "more warps or CTAs share it";
+    case PathPart::Transfer:
+      return judgeTransfer(part, share);
+    case PathPart::Wait:
+      return describe(part) + " for " + share +
+             ", and no sampled role arrives there: sample the CTAs that do "
+             "(--fp8-profile=ctas=N)";
+    case PathPart::Unrecorded:
       return "";
-    const RoleTime &role = roles[*least];
-    auto [share, other] = waitedFor(*least);
-    std::vector<uint32_t> waits = role.byTime();
-    uint32_t longest = waits.empty() ? Timeline::kNone : waits.front();
-    if (role.waitingFor(longest) < kIdleShare || longest == Timeline::kNone)
-      return "role '" + nameOfRole(*least) + "' waits least, " +
-             percent(role.waiting()) + " of the time, and '" +
-             nameOfRole(other) + "' waits " + percent(share) +
-             " for it; it sets the pace: make its work on a stage shorter, or "
-             "let more warps or CTAs share it";
-    return explainRing(*least, longest);
+    }
+    return "";
   }
 
-  /// Nobody works all the time: the ring between the role and those that it
-  /// waits for is too short, or what fills it too slow.
-  std::string explainRing(size_t role, uint32_t barrier) const {
-    const WaitTable::Barrier &found = timeline.table.barriers[barrier];
-    std::string text =
-        "ring '" + found.ring + "' with " + std::to_string(found.depth) +
-        " slot" + (found.depth == 1 ? "" : "s") + ": role '" +
-        nameOfRole(role) + "' waits " +
-        percent(roles[role].waitingFor(barrier)) + " for " + found.name;
-    for (size_t other = 0; other < roles.size(); ++other)
-      if (other != role && arrivesAt(other, barrier))
-        text += ", '" + nameOfRole(other) + "' itself waits " +
-                percent(roles[other].waiting());
-    return text + "; a slot is refilled too late: raise `stages`, and where "
-                  "shared memory is full, bring fewer bytes or use more CTAs";
+  std::string judgeTransfer(const PathPart &part,
+                            const std::string &share) const {
+    const WaitTable::Barrier &barrier = timeline.table.barriers[part.barrier];
+    std::string text = "ring '" + barrier.ring + "' with " +
+                       std::to_string(barrier.depth) + " slot" +
+                       (barrier.depth == 1 ? "" : "s") + ": " + describe(part) +
+                       " for " + share;
+    return text + (barrier.bytes
+                       ? "; raise `stages`, and where shared memory is full, "
+                         "or no more bytes come, bring fewer or use more CTAs"
+                       : "; make what it issues for a stage shorter");
   }
 
   const Timeline &timeline;

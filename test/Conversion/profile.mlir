@@ -8,11 +8,11 @@
 // CHECK: module attributes {fp8.profile = {ctas = 8 : i64, stamps = 512 : i64}}
 // STAMPS: fp8.profile_table = {barriers = [
 // STAMPS-SAME: ctas = 2 : i64, roles = [{first_warp = 0 : i64, name = "read", warps = 4 : i64}, {first_warp = 4 : i64, name = "load", warps = 1 : i64}], stamps = 64 : i64, variable = "fp8_profile"}
-// Two CTAs of two roles: 4 * 64 stamps of 8 bytes, and 4 heads of 48 bytes.
-// INSTRUCTIONS: llvm.mlir.global external @fp8_profile() {addr_space = 1 : i32, alignment = 64 : i64} : !llvm.array<280 x i64>
+// Two CTAs of two roles: 4 * 64 stamps of 16 bytes, and 4 heads of 48 bytes.
+// INSTRUCTIONS: llvm.mlir.global external @fp8_profile() {addr_space = 1 : i32, alignment = 64 : i64} : !llvm.array<536 x i64>
 gpu.module @kernels {
   gpu.func @kernel(%map: !fp8.tensor_map<!fp8.tile<1x128xf32>>, %n: index) kernel attributes {fp8.linear} {
-    // STAMPS: %[[CURSOR:.*]] = memref.alloca() : memref<i32>
+    // STAMPS: %[[CURSOR:.*]] = memref.alloca() : memref<4xi32>
     // STAMPS-NEXT: %[[PLACE:.*]] = fp8.stamp_place
     // STAMPS-NEXT: %[[TIME:.*]] = fp8.stamp_time %[[PLACE]]
     // STAMPS-NEXT: %[[SINCE:.*]] = fp8.stamp_clock
@@ -21,25 +21,25 @@ gpu.module @kernels {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     // STAMPS: fp8.role "read"
     // STAMPS-NEXT: %[[LEADER:.*]], %[[WARP:.*]], %{{.*}} = fp8.role_thread
-    // STAMPS-NEXT: fp8.stamp_begin %[[CURSOR]] at %[[PLACE]], %[[TIME]], %[[SINCE]] by %[[LEADER]], %[[WARP]] role 0 : memref<i32>
+    // STAMPS-NEXT: fp8.stamp_begin %[[CURSOR]] at %[[PLACE]], %[[TIME]], %[[SINCE]] by %[[LEADER]], %[[WARP]] role 0 : memref<4xi32>
     fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!ring> {
       %last = scf.for %i = %c0 to %n step %c1 iter_args(%e = %end) -> !fp8.consumer<!ring> {
         // STAMPS: scf.for
-        // STAMPS: fp8.stamp waits %[[CURSOR]], %[[FULL:.*]] : memref<i32>
-        // STAMPS-NEXT: fp8.mbarrier_wait %[[FULL]],
-        // STAMPS-NEXT: fp8.stamp waited %[[CURSOR]], %[[FULL]] : memref<i32>
-        // One comparison, no branch: threads that write nothing begin behind 4 * 48 + 2048.
-        // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; setp.lt.u32 p, $0, 2240; .reg .b32 c; @p mov.u32 c, %clock; @p st.global.v2.b32 [$1], {c, $2}; }"
+        // STAMPS: %[[BEFORE:.*]] = fp8.stamp_clock
+        // STAMPS-NEXT: fp8.mbarrier_wait %[[FULL:.*]], %
+        // STAMPS-NEXT: fp8.stamp waited %[[CURSOR]] at %[[PLACE]], %[[FULL]] since %[[BEFORE]] role 0 : memref<4xi32>
+        // One comparison, no branch: threads that write nothing begin with 64 stamps. A row has those of 4 units.
+        // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; setp.lt.u32 p, $0, 64; .reg .b64 a; mad.wide.u32 a, $0, 64, $1; @p st.global.v4.b32 [a], {$2, $3, $4, $4}; }"
         %stage = fp8.acquire %e : !fp8.consumer<!ring>
         %row = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
         %x = fp8.read_element %row[0] : !fp8.tile<1x128xf32>
-        // STAMPS: fp8.stamp hands_over %[[CURSOR]], %[[EMPTY:.*]] : memref<i32>
+        // STAMPS: fp8.stamp hands_over %[[CURSOR]] at %[[PLACE]], %[[EMPTY:.*]] role 0 : memref<4xi32>
         // STAMPS-NEXT: fp8.mbarrier_arrive %[[EMPTY]]
         %next = fp8.release %stage : !fp8.consumer_stage<!ring>
         scf.yield %next : !fp8.consumer<!ring>
       }
       fp8.close %last : !fp8.consumer<!ring>
-      // STAMPS: fp8.stamp_end %[[CURSOR]] at %[[PLACE]] by %[[LEADER]], %[[WARP]] role 0 : memref<i32>
+      // STAMPS: fp8.stamp_end %[[CURSOR]] at %[[PLACE]] by %[[LEADER]], %[[WARP]] role 0 : memref<4xi32>
       // STAMPS-NEXT: }
     }
     // STAMPS: fp8.role "load"

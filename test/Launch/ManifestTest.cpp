@@ -148,7 +148,7 @@ TEST(Manifest, TellsWhereStampsLie) {
   const std::optional<ProfileTable> &profile = read->profile;
   ASSERT_TRUE(profile);
   EXPECT_EQ(profile->variable, "fp8_profile");
-  EXPECT_EQ(profile->bytes(), 4u * (4 * 8 + 48));
+  EXPECT_EQ(profile->bytes(), 4u * (4 * 16 + 48));
   ASSERT_EQ(profile->roles.size(), 2u);
   ASSERT_EQ(profile->barriers.size(), 2u);
   EXPECT_EQ(profile->barriers[1].offset, 1048u);

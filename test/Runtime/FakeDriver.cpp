@@ -85,7 +85,7 @@ std::string list(const T *values, unsigned count) {
 
 /// The module's variable: the address of records and their number, or the head
 /// and the stamp of a unit.
-[[maybe_unused]] uint64_t variable[7];
+[[maybe_unused]] uint64_t variable[8];
 
 [[maybe_unused]] void leaveRecords() {
   auto *record = reinterpret_cast<uint32_t *>(variable[0]);

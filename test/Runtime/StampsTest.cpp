@@ -29,14 +29,14 @@ TEST_F(RuntimeStamps, AreClearedAndRead) {
   EXPECT_FALSE(clearStamps(*kernel, table));
   auto stamps = readStamps(*kernel, table);
   ASSERT_TRUE(stamps) << stamps.error();
-  EXPECT_EQ(*stamps, std::vector<uint8_t>(56));
+  EXPECT_EQ(*stamps, std::vector<uint8_t>(64));
   EXPECT_EQ(count("cuModuleGetGlobal_v2 stamps"), 2u);
 }
 
 TEST_F(RuntimeStamps, OfAnotherManifestAreRefused) {
   ASSERT_TRUE(kernel) << kernel.error();
   table.stamps = 2;
-  const std::string why = ": the variable has 56 bytes instead of 64; use the "
+  const std::string why = ": the variable has 64 bytes instead of 80; use the "
                           "manifest that was written with the PTX";
   auto error = clearStamps(*kernel, table);
   ASSERT_TRUE(error);

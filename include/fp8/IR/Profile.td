@@ -8,8 +8,8 @@
 include "fp8/IR/Barrier.td"
 include "fp8/IR/StampEvent.td"
 
-// What a role keeps: where its next stamp goes, in bytes of the buffer.
-def Fp8_StampCursor : MemRefRankOf<[I32], [0]>;
+// What a role keeps: how many stamps it has written, less one, and three words of the one that it writes next.
+def Fp8_StampCursor : ConfinedType<MemRefRankOf<[I32], [1]>, [CPred<"::llvm::cast<::mlir::MemRefType>($_self).getShape().front() == 4">], "memref<4xi32>">;
 
 def Fp8_StampClockOp : Fp8_BarrierOp<"stamp_clock", [Fp8_NamesResult<"clock">]> {
   let summary = "reads the clock of the multiprocessor";
@@ -63,14 +63,15 @@ def Fp8_StampTimeOp : Fp8_BarrierOp<"stamp_time", [Fp8_NamesResult<"time">]> {
 def Fp8_StampBeginOp : Fp8_BarrierOp<"stamp_begin"> {
   let summary = "opens a role's stamps";
   let description = [{
-    One thread of the role, the leader of its first warp, writes stamps from here on, if the CTA is one of those that are sampled. It writes the head of the role's stamps: the `time` and
-    the clock `since` when the kernel began, and the clock now. The other threads' cursors are set to write nothing.
+    One thread of the role, the leader of its first warp, writes stamps from here on, if the CTA is one of those that are sampled. It writes the head of the role's stamps, the clock
+    now. The first of the roles with most warps, which wait for others when they begin, also writes the `time` and the clock `since` when the kernel began, which multiprocessor it is and where
+    shared memory lies. The other threads' cursors are set to write nothing.
 
     `place` is the CTA's (`fp8.stamp_place`), `role` the number of the role in the kernel's `fp8.profile_table`.
 
     ```mlir
-    func.func @kernel(%cursor: memref<i32>, %place: i32, %time: i64, %since: i32, %leader: i1, %warp: i32) {
-      fp8.stamp_begin %cursor at %place, %time, %since by %leader, %warp role 0 : memref<i32>
+    func.func @kernel(%cursor: memref<4xi32>, %place: i32, %time: i64, %since: i32, %leader: i1, %warp: i32) {
+      fp8.stamp_begin %cursor at %place, %time, %since by %leader, %warp role 0 : memref<4xi32>
       return
     }
     ```
@@ -80,21 +81,24 @@ def Fp8_StampBeginOp : Fp8_BarrierOp<"stamp_begin"> {
 }
 
 def Fp8_StampOp : Fp8_BarrierOp<"stamp"> {
-  let summary = "writes down that a role waits, has waited or hands over";
+  let summary = "writes down that a role has waited or hands over";
   let description = [{
-    A stamp has 8 bytes: the clock, and the address of the barrier plus the number of the event, which is less than the 8 bytes of a barrier. Stamps for which there is no room are counted.
+    A stamp has 16 bytes: a clock; the address of the barrier plus the number of the event, which is less than the 8 bytes of a barrier; and, of a wait, the clock behind it. The first clock is
+    the one when the wait began, `since`, or that of now. Stamps for which there is no room are counted. `place` and `role` are those of `fp8.stamp_begin`.
+
+    What is written is the stamp before, since a store that needs a clock waits for it. This one's words are kept in the cursor until the next stamp, or `fp8.stamp_end`.
 
     ```mlir
-    func.func @wait(%cursor: memref<i32>, %barrier: i32, %parity: i32) {
-      fp8.stamp waits %cursor, %barrier : memref<i32>
+    func.func @wait(%cursor: memref<4xi32>, %place: i32, %barrier: i32, %parity: i32) {
+      %before = fp8.stamp_clock
       fp8.mbarrier_wait %barrier, %parity
-      fp8.stamp waited %cursor, %barrier : memref<i32>
+      fp8.stamp waited %cursor at %place, %barrier since %before role 0 : memref<4xi32>
       return
     }
     ```
   }];
-  let arguments = (ins Fp8_StampEventAttr:$event, Fp8_StampCursor:$cursor, I32:$barrier);
-  let assemblyFormat = "$event $cursor `,` $barrier attr-dict `:` type($cursor)";
+  let arguments = (ins Fp8_StampEventAttr:$event, Fp8_StampCursor:$cursor, I32:$place, I32:$barrier, Optional<I32>:$since, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
+  let assemblyFormat = "$event $cursor `at` $place `,` $barrier (`since` $since^)? `role` $role attr-dict `:` type($cursor)";
 }
 
 def Fp8_StampEndOp : Fp8_BarrierOp<"stamp_end"> {
@@ -103,8 +107,8 @@ def Fp8_StampEndOp : Fp8_BarrierOp<"stamp_end"> {
     Writes the time, the clock and how many stamps there were into the head. Operands are those of `fp8.stamp_begin`.
 
     ```mlir
-    func.func @kernel(%cursor: memref<i32>, %place: i32, %leader: i1, %warp: i32) {
-      fp8.stamp_end %cursor at %place by %leader, %warp role 0 : memref<i32>
+    func.func @kernel(%cursor: memref<4xi32>, %place: i32, %leader: i1, %warp: i32) {
+      fp8.stamp_end %cursor at %place by %leader, %warp role 0 : memref<4xi32>
       return
     }
     ```

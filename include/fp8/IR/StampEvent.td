@@ -8,9 +8,8 @@ include "mlir/IR/EnumAttr.td"
 
 // An event's number is added to the address of its barrier, a multiple of 8.
 def Fp8_StampEventAttr : I32EnumAttr<"StampEvent", "what a stamp says of a barrier", [
-    I32EnumAttrCase<"Waits", 1, "waits">,
-    I32EnumAttrCase<"Waited", 2, "waited">,
-    I32EnumAttrCase<"HandsOver", 3, "hands_over">]> {
+    I32EnumAttrCase<"Waited", 1, "waited">,
+    I32EnumAttrCase<"HandsOver", 2, "hands_over">]> {
   let cppNamespace = "::mlir::fp8";
 }
 

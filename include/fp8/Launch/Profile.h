@@ -6,8 +6,7 @@
 //
 // A variable of the kernel's module holds them. A unit is a role of a sampled
 // CTA, number cta * roles + role. The variable has, of each unit, a head of 48
-// bytes. Then it has `stamps` times all units a stamp of 8 bytes: u32 clock,
-// u32 address of the barrier plus the event.
+// bytes. Then it has `stamps` times all units a stamp of 16 bytes.
 #ifndef FP8_LAUNCH_PROFILE_H
 #define FP8_LAUNCH_PROFILE_H
 
@@ -26,6 +25,9 @@ struct ProfileTable {
   std::vector<WaitTable::Barrier> barriers;
 
   uint64_t units() const { return uint64_t(ctas) * roles.size(); }
+  /// The role whose heads have what is of the CTA: the first of those with most
+  /// warps.
+  uint32_t teller() const;
   uint64_t headsBytes() const;
   /// The size of the variable.
   uint64_t bytes() const;
@@ -35,23 +37,25 @@ struct ProfileTable {
 
 /// A stamp, as kernels write it.
 struct Stamp {
-  enum Event : uint32_t { Waits = 1, Waited = 2, HandsOver = 3 };
-  uint32_t clock;
-  uint32_t word; ///< barrier's address + event
+  enum Event : uint32_t { Waited = 1, HandsOver = 2 };
+  uint32_t clock;     ///< where a wait began, or the slot was handed over
+  uint32_t word;      ///< barrier's address + event
+  uint32_t behind;    ///< of a wait, the clock behind it
+  uint32_t undefined; ///< as what is behind a hand-over
 };
-static_assert(sizeof(Stamp) == 8, "as kernels write it");
+static_assert(sizeof(Stamp) == 16, "as kernels write it");
 
 /// The head of a unit, as kernels write it.
 struct StampHead {
-  uint64_t kernelTime;     ///< %globaltimer where the kernel began, ns
-  uint32_t kernelClock;    ///< %clock there
-  uint32_t beginClock;     ///< %clock where the role began
-  uint32_t multiprocessor; ///< %smid
-  uint32_t sharedMemory;   ///< the address of what is dynamic
+  uint64_t kernelTime;  ///< %globaltimer where the kernel began, ns; teller's
+  uint32_t kernelClock; ///< %clock there; teller's
+  uint32_t beginClock;  ///< %clock where the role began
+  uint32_t multiprocessor; ///< %smid; teller's
+  uint32_t sharedMemory;   ///< the address of what is dynamic; teller's
   uint64_t unused;
   uint64_t endTime; ///< 0 as long as the role has not ended
   uint32_t endClock;
-  uint32_t place; ///< of the next stamp, in bytes of the variable
+  uint32_t count; ///< of stamps, those among them that found no room
 };
 static_assert(sizeof(StampHead) == 48, "as kernels write it");
 

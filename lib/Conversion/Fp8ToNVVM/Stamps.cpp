@@ -3,10 +3,13 @@
 //
 // All stamps of a kernel lie in one variable of its module, so that nobody
 // allocates. A unit is a role of a sampled CTA. Heads of the units come first.
-// The i-th stamps of all units follow one another: the place of a unit's next
-// stamp is one number, which grows by a constant, and one comparison with
-// another constant says whether there is room. Threads that write nothing begin
-// where there is none. The kernel finds its CTA's place once, at its entry.
+// The i-th stamps of all units follow one another. A thread counts its stamps:
+// one multiplication makes an address of the count, and one comparison says
+// whether there is room. Threads that write nothing begin where there is none.
+// The kernel finds its CTA's place once, at its entry.
+//
+// A wait is one stamp behind it, which has both clocks. A stamp is written with
+// the next one: a clock takes some 20 cycles, for which a store would wait.
 //
 // Nothing branches, and nothing is read that is not written: a role that waits
 // for the timer or for a special register waits before its first work.
@@ -26,8 +29,6 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 static constexpr unsigned kGlobal = 1; // NVPTX address space
-// Where a place stays that has grown past all room: sums do not wrap.
-static constexpr int64_t kLastPlace = 0xf0000000;
 
 std::optional<StampLayout>
 mlir::fp8::getStampLayout(FunctionOpInterface kernel) {
@@ -45,6 +46,13 @@ mlir::fp8::getStampLayout(FunctionOpInterface kernel) {
                      get("stamps")};
   if (layout.ctas < 1 || layout.stamps < 1)
     return std::nullopt;
+  auto warpsOf = [&](int64_t role) {
+    auto warps = cast<DictionaryAttr>(roles[role]).getAs<IntegerAttr>("warps");
+    return warps ? warps.getInt() : 0;
+  };
+  for (int64_t role = 1; role < layout.roles; ++role)
+    if (warpsOf(role) > warpsOf(layout.teller))
+      layout.teller = role;
   return layout;
 }
 
@@ -85,8 +93,9 @@ LogicalResult mlir::fp8::declareStamps(FunctionOpInterface kernel) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Instructions that write stamps. `cursor` is a memref of one i32: where the
-/// thread's next stamp goes.
+/// Instructions that write stamps. `cursor` is a memref of four i32: how many
+/// stamps the thread has written, less one, and from `layout.stamps` on if it
+/// writes none; then the words of the stamp that is not written yet.
 class StampInstructions : public Instructions {
 public:
   StampInstructions(OpBuilder &builder, Location loc, const StampLayout &layout)
@@ -100,8 +109,9 @@ public:
   Value findPlace();
   void begin(Value cursor, Value place, Value time, Value since, Value leader,
              Value warp, int64_t role);
-  /// Writes the clock and a word.
-  void stamp(Value cursor, Value word);
+  /// Keeps `since`, a word, and the clock; without `since` the clock twice.
+  /// Writes what was kept.
+  void stamp(Value cursor, Value place, Value word, Value since, int64_t role);
   void end(Value cursor, Value place, Value leader, Value warp, int64_t role);
 
 private:
@@ -110,8 +120,12 @@ private:
   /// The place of the unit's first stamp behind the heads, if this thread
   /// writes.
   Value findUnit(Value place, Value leader, Value warp, int64_t role);
-  /// The address in the variable.
-  Value addressOf(Value place);
+  Value loadWord(Value cursor, int64_t index);
+  void storeWord(Value word, Value cursor, int64_t index);
+  /// Writes the stamp that is kept, and returns how many there are.
+  Value flush(Value cursor, Value place, int64_t role);
+  /// The address in the variable, so many bytes behind the place.
+  Value addressOf(Value place, int64_t offset = 0);
   Value addressOfHead(Value unit) {
     return addressOf(
         mul(unit, StampLayout::kHeadBytes / StampLayout::kStampBytes));
@@ -139,12 +153,16 @@ Value StampInstructions::runBelow(int64_t limit, const Twine &text,
   return result ? made.getResult(0) : Value();
 }
 
-Value StampInstructions::addressOf(Value place) {
+Value StampInstructions::addressOf(Value place, int64_t offset) {
   auto type = LLVM::LLVMPointerType::get(builder.getContext(), kGlobal);
   Value base = LLVM::AddressOfOp::create(builder, loc, type, kStampsName);
   Value bytes = LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), place);
   Value address = LLVM::GEPOp::create(builder, loc, type, builder.getI8Type(),
                                       base, ArrayRef<LLVM::GEPArg>{bytes});
+  if (offset)
+    address =
+        LLVM::GEPOp::create(builder, loc, type, builder.getI8Type(), address,
+                            ArrayRef<LLVM::GEPArg>{int32_t(offset)});
   return LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), address);
 }
 
@@ -186,38 +204,66 @@ void StampInstructions::begin(Value cursor, Value place, Value time,
                               Value since, Value leader, Value warp,
                               int64_t role) {
   Value unit = findUnit(place, leader, warp, role);
-  memref::StoreOp::create(builder, loc, add(unit, layout.getHeadsBytes()),
-                          cursor, ValueRange());
-  runBelow(layout.getRowBytes(),
-           ".reg .b32 low, high, c; mov.b64 {low, high}, $2; "
-           "@p mov.u32 c, %clock; "
-           "@p st.global.v4.b32 [$1], {low, high, $3, c};",
-           "r,l,l,r", ValueRange{unit, addressOfHead(unit), time, since});
+  // Nothing is kept yet: the first stamp writes none.
+  Value none =
+      select(below(unit, layout.getRowBytes()), i32(-1), i32(layout.stamps));
+  storeWord(none, cursor, 0);
+  for (int64_t word : {1, 2, 3})
+    storeWord(i32(0), cursor, word);
+  const std::string text =
+      role == layout.teller
+          ? ".reg .b32 low, high, c, m; mov.b64 {low, high}, $2; "
+            "@p mov.u32 c, %clock; @p mov.u32 m, %smid; "
+            "@p st.global.v4.b32 [$1], {low, high, $3, c}; "
+            "@p st.global.v2.b32 [$1+16], {m, $4};"
+          : ".reg .b32 c; @p mov.u32 c, %clock; "
+            "@p st.global.b32 [$1+12], c;";
+  runBelow(layout.getRowBytes(), text, "r,l,l,r,r",
+           ValueRange{unit, addressOfHead(unit), time, since, sharedMemory()});
 }
 
-void StampInstructions::stamp(Value cursor, Value word) {
-  Value place = memref::LoadOp::create(builder, loc, cursor, ValueRange());
-  runBelow(layout.getBytes(),
-           ".reg .b32 c; @p mov.u32 c, %clock; "
-           "@p st.global.v2.b32 [$1], {c, $2};",
-           "r,l,r", ValueRange{place, addressOf(place), word});
-  Value next = add(place, layout.getRowBytes());
-  next = arith::MinUIOp::create(builder, loc, next, i32(kLastPlace));
-  memref::StoreOp::create(builder, loc, next, cursor, ValueRange());
+Value StampInstructions::loadWord(Value cursor, int64_t index) {
+  Value at = arith::ConstantIndexOp::create(builder, loc, index);
+  return memref::LoadOp::create(builder, loc, cursor, at);
+}
+
+void StampInstructions::storeWord(Value word, Value cursor, int64_t index) {
+  Value at = arith::ConstantIndexOp::create(builder, loc, index);
+  memref::StoreOp::create(builder, loc, word, cursor, at);
+}
+
+Value StampInstructions::flush(Value cursor, Value place, int64_t role) {
+  Value count = loadWord(cursor, 0);
+  Value first = addressOf(place, layout.getHeadsBytes() +
+                                     role * StampLayout::kStampBytes);
+  runBelow(layout.stamps,
+           ".reg .b64 a; mad.wide.u32 a, $0, " + Twine(layout.getRowBytes()) +
+               ", $1; @p st.global.v4.b32 [a], {$2, $3, $4, $4};",
+           "r,l,r,r,r",
+           ValueRange{count, first, loadWord(cursor, 1), loadWord(cursor, 2),
+                      loadWord(cursor, 3)});
+  return add(count, 1);
+}
+
+void StampInstructions::stamp(Value cursor, Value place, Value word,
+                              Value since, int64_t role) {
+  storeWord(flush(cursor, place, role), cursor, 0);
+  Value clock = readClock();
+  storeWord(since ? since : clock, cursor, 1);
+  storeWord(word, cursor, 2);
+  storeWord(clock, cursor, 3);
 }
 
 void StampInstructions::end(Value cursor, Value place, Value leader, Value warp,
                             int64_t role) {
+  Value count = flush(cursor, place, role);
   Value unit = findUnit(place, leader, warp, role);
-  Value next = memref::LoadOp::create(builder, loc, cursor, ValueRange());
   runBelow(layout.getRowBytes(),
-           ".reg .b64 t; .reg .b32 low, high, c, m; "
-           "@p mov.u32 m, %smid; @p mov.u64 t, %globaltimer; "
-           "@p mov.u32 c, %clock; @p mov.b64 {low, high}, t; "
-           "@p st.global.v2.b32 [$1+16], {m, $3}; "
+           ".reg .b64 t; .reg .b32 low, high, c; "
+           "@p mov.u64 t, %globaltimer; @p mov.u32 c, %clock; "
+           "@p mov.b64 {low, high}, t; "
            "@p st.global.v4.b32 [$1+32], {low, high, c, $2};",
-           "r,l,r,r",
-           ValueRange{unit, addressOfHead(unit), next, sharedMemory()});
+           "r,l,r", ValueRange{unit, addressOfHead(unit), count});
 }
 
 //===----------------------------------------------------------------------===//
@@ -258,8 +304,9 @@ void mlir::fp8::populateStampPatterns(const TypeConverter &converter,
   });
   ::add<StampOp>(patterns, [](StampOp op, Operands<StampOp> operands,
                               StampInstructions &to) {
-    to.stamp(operands.getCursor()[0],
-             to.add(operands.getBarrier()[0], int64_t(op.getEvent())));
+    to.stamp(operands.getCursor()[0], operands.getPlace()[0],
+             to.add(operands.getBarrier()[0], int64_t(op.getEvent())),
+             op.getSince() ? operands.getSince()[0] : Value(), op.getRole());
   });
   ::add<StampEndOp>(patterns, [](StampEndOp op, Operands<StampEndOp> operands,
                                  StampInstructions &to) {

@@ -14,9 +14,10 @@ namespace mlir::fp8 {
 /// Where a kernel's stamps lie: the heads of the units, which are the roles of
 /// the sampled CTAs; then the units' stamps, one of each unit after the other.
 struct StampLayout {
-  static constexpr int64_t kStampBytes = 8, kHeadBytes = 48;
+  static constexpr int64_t kStampBytes = 16, kHeadBytes = 48;
 
   int64_t ctas, roles, stamps;
+  int64_t teller = 0; ///< the role that writes what is of the CTA
 
   int64_t getUnits() const { return ctas * roles; }
   /// Of the first stamps of all units.

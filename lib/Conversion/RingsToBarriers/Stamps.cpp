@@ -35,15 +35,22 @@ static Operation *findWholeWait(MbarrierWaitOp wait) {
 static Value getArrivedAt(Operation *op) {
   if (auto commit = dyn_cast<MbarrierCommitOp>(op))
     return commit.getBarrier();
-  auto arrive = dyn_cast<MbarrierArriveOp>(op);
-  if (!arrive || !arrive.getRemote())
-    return arrive ? arrive.getBarrier() : Value();
+  Value barrier;
+  bool isRemote = false;
+  if (auto arrive = dyn_cast<MbarrierArriveOp>(op))
+    barrier = arrive.getBarrier(), isRemote = arrive.getRemote();
+  else if (auto expect = dyn_cast<MbarrierExpectOp>(op);
+           expect && expect.getArrive())
+    barrier = expect.getBarrier(), isRemote = expect.getRemote();
+  if (!isRemote)
+    return barrier;
   // The same place in another CTA: this CTA's stands for it.
-  auto there = arrive.getBarrier().getDefiningOp<MapToCtaOp>();
+  auto there = barrier.getDefiningOp<MapToCtaOp>();
   return there ? there.getAddress() : Value();
 }
 
-static void insertStamps(RoleOp role, Value cursor) {
+static void insertStamps(RoleOp role, Value cursor, Value place,
+                         int64_t index) {
   SmallVector<MbarrierWaitOp> waits;
   SmallVector<Operation *> arrivals;
   role.walk([&](Operation *op) {
@@ -53,15 +60,17 @@ static void insertStamps(RoleOp role, Value cursor) {
       arrivals.push_back(op);
   });
   OpBuilder builder(role.getContext());
-  auto stamp = [&](Operation *at, StampEvent event, Value barrier) {
-    StampOp::create(builder, at->getLoc(), event, cursor, barrier);
+  auto stamp = [&](Operation *at, StampEvent event, Value barrier,
+                   Value since = {}) {
+    StampOp::create(builder, at->getLoc(), event, cursor, place, barrier, since,
+                    index);
   };
   for (MbarrierWaitOp wait : waits) {
     Operation *whole = findWholeWait(wait);
     builder.setInsertionPoint(whole);
-    stamp(wait, StampEvent::Waits, wait.getBarrier());
+    Value since = StampClockOp::create(builder, wait.getLoc());
     builder.setInsertionPointAfter(whole);
-    stamp(wait, StampEvent::Waited, wait.getBarrier());
+    stamp(wait, StampEvent::Waited, wait.getBarrier(), since);
   }
   for (Operation *arrival : arrivals) {
     builder.setInsertionPoint(arrival);
@@ -73,14 +82,14 @@ void mlir::fp8::insertStamps(FunctionOpInterface kernel) {
   Block &entry = kernel.getFunctionBody().front();
   OpBuilder builder = OpBuilder::atBlockBegin(&entry);
   Location loc = kernel.getLoc();
-  // LLVM makes a register of it.
+  // LLVM makes registers of it.
   Value cursor = memref::AllocaOp::create(
-      builder, loc, MemRefType::get({}, builder.getI32Type()));
+      builder, loc, MemRefType::get({4}, builder.getI32Type()));
   Value place = StampPlaceOp::create(builder, loc);
   Value time = StampTimeOp::create(builder, loc, place);
   Value since = StampClockOp::create(builder, loc);
   for (auto [index, role] : llvm::enumerate(entry.getOps<RoleOp>())) {
-    ::insertStamps(role, cursor);
+    ::insertStamps(role, cursor, place, index);
     RoleThreadOp thread = role.getThread();
     builder.setInsertionPointAfter(thread);
     StampBeginOp::create(builder, role.getLoc(), cursor, place, time, since,
