@@ -85,11 +85,12 @@ Fp8Status fp8ModuleProve(const Fp8Module *module, const char *chip,
 
 /* Chooses configurations of the one GEMM of `module`, which pins none and
  * outlives the chooser, as --fp8-choose-config does: `tuned` is the path of a
- * table of measurements, or NULL, and `launch` "fastest", "serial" or
- * "programmatic". */
+ * table of measurements, or NULL; `machine` the name of a GPU or the path of a
+ * file with its constants, or NULL for the chip's; and `launch` "fastest",
+ * "serial" or "programmatic". */
 Fp8Status fp8ChooserCreate(const Fp8Module *module, const char *chip,
-                           const char *tuned, const char *launch,
-                           Fp8Chooser **chooser);
+                           const char *tuned, const char *machine,
+                           const char *launch, Fp8Chooser **chooser);
 void fp8ChooserFree(Fp8Chooser *chooser);
 /* The configuration for M, N and K, 0 where one is not known: the text of
  * `config <...>`, "" if the lowering chooses. It is valid until the next call.
@@ -97,6 +98,15 @@ void fp8ChooserFree(Fp8Chooser *chooser);
  * One thread at a time may choose. */
 Fp8Status fp8ChooserChoose(Fp8Chooser *chooser, int64_t m, int64_t n, int64_t k,
                            const char **config);
+
+/* The constants of the chooser's machine, fitted to times of kernels on the GPU
+ * called `gpu`: the text of a file that `machine` reads. `measured` is the path
+ * of a table of the format of `tuned`, which may have many entries for one M, N
+ * and K. */
+Fp8Status fp8ChooserFit(Fp8Chooser *chooser, const char *measured,
+                        const char *gpu, Fp8Text **json);
+/* The names of the GPUs whose constants are built in; NULL after the last. */
+const char *fp8MachineName(size_t index);
 
 typedef struct Fp8KernelObjectOptions {
   const char *kernel; /* NULL: the only one */

@@ -7,6 +7,7 @@
 #include "Diagnostics.h"
 #include "fp8/Backend/KernelObject.h"
 #include "fp8/Chip/Chip.h"
+#include "fp8/Chip/Machine.h"
 #include "fp8/Register.h"
 #include "fp8/Transforms/GemmChooser.h"
 #include "fp8/Transforms/Passes.h"
@@ -229,12 +230,13 @@ Fp8Status fp8ModuleProve(const Fp8Module *module, const char *chip,
 //===----------------------------------------------------------------------===//
 
 Fp8Status fp8ChooserCreate(const Fp8Module *module, const char *chip,
-                           const char *tuned, const char *launch,
-                           Fp8Chooser **chooser) {
+                           const char *tuned, const char *machine,
+                           const char *launch, Fp8Chooser **chooser) {
   *chooser = nullptr;
   return collect(module->context, [&]() -> LogicalResult {
-    FailureOr<std::unique_ptr<GemmChooser>> made = GemmChooser::create(
-        *module->module, textOf(chip), textOf(tuned), textOf(launch));
+    FailureOr<std::unique_ptr<GemmChooser>> made =
+        GemmChooser::create(*module->module, textOf(chip), textOf(tuned),
+                            textOf(machine), textOf(launch));
     if (failed(made))
       return failure();
     *chooser = new Fp8Chooser{module->context, std::move(*made), {}};
@@ -252,6 +254,24 @@ Fp8Status fp8ChooserChoose(Fp8Chooser *chooser, int64_t m, int64_t n, int64_t k,
     *config = chooser->chosen.c_str();
     return success();
   });
+}
+
+Fp8Status fp8ChooserFit(Fp8Chooser *chooser, const char *measured,
+                        const char *gpu, Fp8Text **json) {
+  *json = nullptr;
+  return collect(chooser->context, [&]() -> LogicalResult {
+    FailureOr<std::string> fitted =
+        chooser->chooser->fit(textOf(measured), textOf(gpu));
+    if (failed(fitted))
+      return failure();
+    *json = new Fp8Text{std::move(*fitted)};
+    return success();
+  });
+}
+
+const char *fp8MachineName(size_t index) {
+  auto machines = ::fp8::chip::getMachines();
+  return index < machines.size() ? machines[index]->name : nullptr;
 }
 
 //===----------------------------------------------------------------------===//

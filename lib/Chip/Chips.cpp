@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tables of chips, of machines and of features.
+// The tables of chips and of features.
 #include "fp8/Chip/Chip.h"
 
 #include "fp8/Chip/Machine.h"
@@ -12,85 +12,6 @@
 namespace fp8::chip {
 namespace {
 
-// Of the H200 most constants were measured; those of the others are from data
-// sheets and the H200 (docs/Chooser.md).
-constexpr Machine kH200 = {
-    /*name=*/"NVIDIA H200",
-    /*multiprocessors=*/132,
-    /*gigahertz=*/1.965,
-    /*multiplyAddsPerCycle=*/4096,
-    /*mmaRows=*/64,
-    /*sustainedShare=*/0.75,
-    /*l2PowerCycles=*/0.002,
-    /*productCycles=*/160,
-    /*overlappedProductCycles=*/40,
-    /*promotionCycles=*/95,
-    /*scalePartCycles=*/20,
-    /*swappedRowCycles=*/4.3,
-    /*overlappedSwappedRowCycles=*/2.7,
-    /*l1BytesPerCycle=*/64,
-    /*l2BytesPerCycle=*/132 * 64,
-    /*dramBytesPerNs=*/3950,
-    /*dramBytesPerNsOfOne=*/60,
-    /*loadLatencyNs=*/700,
-    /*fillPs=*/17,
-    /*launchUs=*/2.4,
-    /*clusterUs=*/0.5,
-    /*exchangeUs=*/0.5,
-    /*exchangePs=*/100,
-    /*earlyUs=*/0.8,
-    /*earlyIdleShare=*/0.07,
-    /*earlyTogetherShare=*/0.2,
-    /*clusterMultiprocessors=*/112,
-    /*epilogueCycles=*/1000,
-    /*epilogueColumnCycles=*/5};
-
-constexpr Machine kB200 = {
-    /*name=*/"NVIDIA B200",
-    /*multiprocessors=*/148,
-    /*gigahertz=*/1.85,
-    /*multiplyAddsPerCycle=*/8192,
-    /*mmaRows=*/128,
-    /*sustainedShare=*/0.75,
-    /*l2PowerCycles=*/0.002,
-    /*productCycles=*/160,
-    /*overlappedProductCycles=*/40,
-    /*promotionCycles=*/28,
-    /*scalePartCycles=*/4,
-    /*swappedRowCycles=*/0,
-    /*overlappedSwappedRowCycles=*/0,
-    /*l1BytesPerCycle=*/64,
-    /*l2BytesPerCycle=*/148 * 64,
-    /*dramBytesPerNs=*/6600,
-    /*dramBytesPerNsOfOne=*/90,
-    /*loadLatencyNs=*/800,
-    /*fillPs=*/17,
-    /*launchUs=*/2.4,
-    /*clusterUs=*/0.5,
-    /*exchangeUs=*/0.5,
-    /*exchangePs=*/100,
-    /*earlyUs=*/0.8,
-    /*earlyIdleShare=*/0.07,
-    /*earlyTogetherShare=*/0.2,
-    /*clusterMultiprocessors=*/148,
-    /*epilogueCycles=*/1000,
-    /*epilogueColumnCycles=*/5};
-
-// Jetson T5000: multiprocessors, clock and 273 GB/s are from its data sheet. Of
-// the bandwidth a kernel gets what it gets of the H200's (3950 of 4800 GB/s);
-// one multiprocessor gets what one of the H200 does. The rest is the B200's.
-constexpr Machine kThor = [] {
-  Machine machine = kB200;
-  machine.name = "NVIDIA Jetson T5000";
-  machine.multiprocessors = 20;
-  machine.gigahertz = 1.575;
-  machine.l2BytesPerCycle = 20 * 64;
-  machine.dramBytesPerNs = 273 * kH200.dramBytesPerNs / 4800;
-  machine.dramBytesPerNsOfOne = kH200.dramBytesPerNsOfOne;
-  machine.clusterMultiprocessors = 20;
-  return machine;
-}();
-
 // Chapters of the PTX ISA 9.0: 9.7.15 wgmma (sm_90a), 9.7.16 tcgen05 (sm_100a,
 // sm_100f, sm_103a, sm_110a), 9.7.13 clusterlaunchcontrol (sm_100 and later).
 constexpr FeatureSet kHopper = Feature::WarpgroupMma;
@@ -100,11 +21,11 @@ constexpr FeatureSet kBlackwell =
 // clang-format off
 constexpr Chip kChips[] = {
     // name      LLVM      engine                   features    smem    tmem machine
-    {"sm_90a",  "+ptx88", MmaEngine::Warpgroup,    kHopper,    232448, 0,   &kH200},
-    {"sm_100a", "+ptx88", MmaEngine::TensorMemory, kBlackwell, 232448, 512, &kB200},
-    {"sm_100f", "+ptx88", MmaEngine::TensorMemory, kBlackwell, 232448, 512, &kB200},
-    {"sm_103a", "+ptx88", MmaEngine::TensorMemory, kBlackwell, 232448, 512, &kB200},
-    {"sm_110a", "+ptx90", MmaEngine::TensorMemory, kBlackwell, 232448, 512, &kThor},
+    {"sm_90a",  "+ptx88", MmaEngine::Warpgroup,    kHopper,    232448, 0,   &machines::kH200},
+    {"sm_100a", "+ptx88", MmaEngine::TensorMemory, kBlackwell, 232448, 512, &machines::kB200},
+    {"sm_100f", "+ptx88", MmaEngine::TensorMemory, kBlackwell, 232448, 512, &machines::kB200},
+    {"sm_103a", "+ptx88", MmaEngine::TensorMemory, kBlackwell, 232448, 512, &machines::kB200},
+    {"sm_110a", "+ptx90", MmaEngine::TensorMemory, kBlackwell, 232448, 512, &machines::kThor},
 };
 
 constexpr FeatureInfo kFeatures[] = {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pipeline from GEMM ops to kernels that PTX can be emitted for.
 
+#include "fp8/Backend/Passes.h"
 #include "fp8/Chip/Chip.h"
 #include "fp8/Conversion/Passes.h"
 #include "fp8/Pipelines/Pipelines.h"
 #include "fp8/Planning/Passes.h"
-#include "fp8/Backend/Passes.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
@@ -22,8 +22,9 @@ using namespace mlir::fp8;
 static void addStructurePasses(OpPassManager &pm,
                                const GemmToPTXOptions &options) {
   pm.addPass(createFp8VerifyLinearity());
-  pm.addPass(createFp8ChooseConfig(
-      {options.chip, options.problem, options.tuned, options.launch}));
+  pm.addPass(
+      createFp8ChooseConfig({options.chip, options.problem, options.tuned,
+                             options.machine, options.launch}));
   if (options.phase > Phase::Op)
     pm.addPass(createFp8StructureGemm({options.chip}));
 }

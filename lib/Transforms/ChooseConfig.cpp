@@ -26,10 +26,11 @@ struct ChooseConfigPass
         gemms.push_back(op);
     });
     // Modules without such ops come with any chip.
-    if (gemms.empty() && problem.empty() && tuned.empty() && launch.empty())
+    if (gemms.empty() && problem.empty() && tuned.empty() && machine.empty() &&
+        launch.empty())
       return markAllAnalysesPreserved();
     FailureOr<ConfigChooser> chooser = ConfigChooser::create(
-        getOperation(), getArgument(), {chip, problem, tuned, launch});
+        getOperation(), getArgument(), {chip, problem, tuned, machine, launch});
     if (failed(chooser))
       return signalPassFailure();
     for (BlockwiseGemmOp op : gemms)

@@ -114,7 +114,10 @@ static void printText(raw_ostream &os, BlockwiseGemmOp op,
                       const ConfigChooser &chooser, const ConfigChoice &choice,
                       ArrayRef<RankedConfig> shown) {
   os << "@" << getFunctionName(op) << " for " << chooser.getChip().name << " ("
-     << chooser.getMachine().name << ")";
+     << chooser.getMachine().name;
+  if (StringRef path = chooser.getMachinePath(); !path.empty())
+    os << ", constants of '" << path << "'";
+  os << ")";
   if (const auto &extents = choice.extents) {
     os << ": M=" << extents->m << " N=" << extents->n << " K=" << extents->k;
     if (extents->batch != 1)
@@ -150,7 +153,17 @@ static llvm::json::Value toJSON(const RankedConfig &config) {
   llvm::json::Object terms;
   for (const Term &term : getTerms(config.prediction))
     terms[term.name] = term.us;
+  const tuning::KernelShape &shape = *config.shape;
+  llvm::json::Object kernel{{"stages", shape.config.stages},
+                            {"blocks_per_stage", shape.blocksPerStage},
+                            {"warpgroups", shape.warpgroups},
+                            {"scale_parts", shape.scaleParts},
+                            {"swapped", shape.swapped},
+                            {"overlaps", shape.overlaps},
+                            {"shares_a", shape.sharesA},
+                            {"shares_b", shape.sharesB}};
   return llvm::json::Object{{"config", stringify(config.config)},
+                            {"kernel", std::move(kernel)},
                             {"us", config.prediction.total},
                             {"terms", std::move(terms)},
                             {"tiles", config.prediction.tiles},
@@ -168,6 +181,9 @@ static llvm::json::Value toJSON(BlockwiseGemmOp op,
   llvm::json::Object object{{"function", getFunctionName(op)},
                             {"chip", chooser.getChip().name},
                             {"machine", chooser.getMachine().name},
+                            {"constants", chooser.getMachinePath().empty()
+                                              ? StringRef("built in")
+                                              : chooser.getMachinePath()},
                             {"source", stringifyConfigSource(choice.source)},
                             {"reason", getReason(choice)},
                             {"candidates", std::move(candidates)}};
@@ -197,7 +213,7 @@ struct ExplainConfigPass
       return signalPassFailure();
     }
     FailureOr<ConfigChooser> chooser = ConfigChooser::create(
-        getOperation(), getArgument(), {chip, problem, tuned, launch});
+        getOperation(), getArgument(), {chip, problem, tuned, machine, launch});
     if (failed(chooser) ||
         failed(writeOutput(getOperation(), getArgument(), output,
                            [&](raw_ostream &os) { print(*chooser, os); })))

@@ -30,6 +30,10 @@ public:
     return config ? ::fp8::config::stringify(*config) : std::string();
   }
 
+  FailureOr<std::string> fit(StringRef tablePath, StringRef gpu) override {
+    return chooser.fit(op, tablePath, gpu);
+  }
+
 private:
   BlockwiseGemmOp op;
   ConfigChooser chooser;
@@ -37,10 +41,9 @@ private:
 
 } // namespace
 
-FailureOr<std::unique_ptr<GemmChooser>> GemmChooser::create(ModuleOp module,
-                                                            StringRef chip,
-                                                            StringRef tuned,
-                                                            StringRef launch) {
+FailureOr<std::unique_ptr<GemmChooser>>
+GemmChooser::create(ModuleOp module, StringRef chip, StringRef tuned,
+                    StringRef machine, StringRef launch) {
   SmallVector<BlockwiseGemmOp> gemms;
   module.walk([&](BlockwiseGemmOp op) { gemms.push_back(op); });
   if (gemms.size() != 1)
@@ -53,7 +56,7 @@ FailureOr<std::unique_ptr<GemmChooser>> GemmChooser::create(ModuleOp module,
         "config out");
   FailureOr<ConfigChooser> chooser = ConfigChooser::create(
       module, "fp8-choose-config",
-      {chip.str(), /*problem=*/"", tuned.str(), launch.str()});
+      {chip.str(), /*problem=*/"", tuned.str(), machine.str(), launch.str()});
   if (failed(chooser))
     return failure();
   return std::unique_ptr<GemmChooser>(

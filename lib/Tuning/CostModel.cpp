@@ -30,11 +30,11 @@ int64_t ceilDiv(int64_t value, int64_t divisor) {
   return (value + divisor - 1) / divisor;
 }
 
-template <typename Values>
-double combine(const Values &values) {
+template <typename It>
+double combine(It begin, It end) {
   double sum = 0;
-  for (double value : values)
-    sum += sixthPower(value);
+  for (; begin != end; ++begin)
+    sum += sixthPower(*begin);
   return sixthRoot(sum);
 }
 
@@ -49,8 +49,8 @@ int64_t getProductColumns(const KernelShape &kernel) {
 /// The cycles of one K block of one tile, by bound; none of memory.
 class Block {
 public:
-  Block(const Machine &machine, const KernelShape &kernel, int64_t resident)
-      : machine(machine), kernel(kernel), resident(resident) {}
+  Block(const Machine &machine, const KernelShape &kernel)
+      : machine(machine), kernel(kernel) {}
 
   double getTensor() const {
     return getMma(std::max(getProductRows(kernel), machine.mmaRows)) /
@@ -75,9 +75,8 @@ public:
   double getL1() const {
     return (bytesOfA() + bytesOfB()) / machine.l1BytesPerCycle;
   }
-  double getL2() const {
-    return resident * bytesFromL2() / machine.l2BytesPerCycle;
-  }
+  /// For each CTA at work, for all share L2.
+  double getL2() const { return bytesFromL2() / machine.l2BytesPerCycle; }
   /// A slot is full again a latency after it was handed back; the others have
   /// to last that long.
   double getDepth() const {
@@ -108,7 +107,6 @@ private:
 
   const Machine &machine;
   const KernelShape &kernel;
-  int64_t resident;
 };
 
 } // namespace
@@ -164,105 +162,133 @@ static double getFillUs(const Machine &machine, const Problem &problem,
   constexpr int64_t kFew = 16;
   int64_t rows = kernel.config.tileM,
           beyond = ceilDiv(problem.m, rows) * rows - problem.m;
-  if (beyond < kFew || (kernel.config.edgeFirst && problem.m >= rows))
+  if (beyond <= kFew || (kernel.config.edgeFirst && problem.m >= rows))
     return 0;
-  // All CTAs of a launch that divides K run at once.
-  constexpr double kTogether = 3;
-  double share = kernel.config.cluster.k > 1 ? kTogether : 1;
   double boxes = double(ceilDiv(problem.n, kernel.config.tileN)) *
                  ceilDiv(problem.k, kBlock) /
                  (kernel.sharesA ? kernel.config.cluster.n : 1);
-  return share * problem.batch * beyond * boxes * machine.fillPs / 1e6;
+  return double(problem.batch) * (beyond - kFew) * boxes * machine.fillPs / 1e6;
 }
 
-/// By how much longer than `body` the loop of a programmatic launch takes, if
-/// that is more than the launch gains; less is within what the model knows of
-/// tiles, and would choose between them.
-static double getEarlyLossUs(const Machine &machine, const Problem &problem,
-                             const KernelShape &kernel,
-                             const Prediction &prediction, double body) {
-  // A launch leaves few SMs idle if it leaves one in sixteen.
-  constexpr int64_t kFew = 16;
-  int64_t idle =
-      machine.multiprocessors - std::min(prediction.tiles, prediction.resident);
-  bool leavesSome = idle > machine.multiprocessors / kFew &&
-                    idle < machine.multiprocessors / 2;
-  bool isCluster = kernel.config.cluster.getSize() > 1;
-  bool sharesColumns = problem.m > kernel.config.tileM;
-  double share = 0;
-  if (sharesColumns || (leavesSome && isCluster))
-    share += machine.earlyTogetherShare;
-  if (leavesSome && !isCluster)
-    share += machine.earlyIdleShare;
-  double loss = share * body;
-  return loss > machine.earlyUs ? loss : 0;
-}
-
-Predictions fp8::tuning::predictLaunches(const Machine &machine,
-                                         const Problem &problem,
-                                         const KernelShape &kernel) {
-  Prediction result;
+KernelModel::KernelModel(const Machine &machine, const KernelShape &kernel)
+    : machine(&machine), kernel(kernel) {
   int64_t cluster = kernel.config.cluster.getSize();
-  double clusters =
-      double(problem.batch) *
-      ceilDiv(ceilDiv(problem.m, kernel.config.getCtaRows()),
-              kernel.config.cluster.m) *
-      ceilDiv(ceilDiv(problem.n, kernel.config.tileN), kernel.config.cluster.n);
-  // Extents and batches below 2^31 can have more tiles than can be counted.
-  result.tiles = std::min(clusters * cluster, 0x1p62);
   int64_t multiprocessors =
       cluster > 2 ? machine.clusterMultiprocessors : machine.multiprocessors;
-  result.resident = std::max<int64_t>(multiprocessors / cluster, 1) * cluster;
-  result.waves = ceilDiv(result.tiles, result.resident);
+  resident = std::max<int64_t>(multiprocessors / cluster, 1) * cluster;
 
   auto us = [&](double cycles) { return cycles / machine.gigahertz / 1e3; };
-  // CTAs divide whole slots.
-  int64_t blocksOfOne = ceilDiv(problem.k, kBlock);
-  if (kernel.config.cluster.k > 1)
-    blocksOfOne =
-        ceilDiv(blocksOfOne, kernel.config.cluster.k * kernel.blocksPerStage) *
-        kernel.blocksPerStage;
-  double blocks = double(result.waves) * blocksOfOne;
-  Block block(machine, kernel, std::min(result.tiles, result.resident));
-  std::array<double, 5> loop = {
-      us(blocks * block.getTensor()), us(blocks * block.getPromotion()),
-      us(blocks * block.getL1()), us(blocks * block.getL2()),
-      us(blocks * block.getDepth())};
-  std::copy(loop.begin(), loop.end(), result.bounds.begin());
-  double dram = getDramUs(machine, problem, result.tiles, result.resident);
-  result.bounds[static_cast<int>(Bound::Dram)] = dram;
+  Block block(machine, kernel);
+  blockUs = {us(block.getTensor()), us(block.getPromotion()), us(block.getL1()),
+             us(block.getL2()), us(block.getDepth())};
 
   // The epilogue of the last tile has nothing beside it.
   int64_t products =
       ceilDiv(getProductRows(kernel),
               kProductRows * std::max<int64_t>(kernel.warpgroups, 1));
-  double epilogue =
-      us(machine.epilogueCycles + machine.epilogueColumnCycles *
-                                      getProductColumns(kernel) /
-                                      kernel.config.cluster.k * products);
-  if (kernel.config.cluster.k > 1)
-    epilogue +=
-        (machine.exchangeUs + machine.exchangePs * kernel.config.getCtaRows() *
-                                  kernel.config.tileN / 1e6) *
-        std::log2(double(kernel.config.cluster.k));
-  result.epilogue = result.waves * epilogue;
-  double tiles = combine(loop) + (result.waves - 1) * epilogue;
-  double body = combine(std::array<double, 2>{tiles, dram});
-  result.fill = getFillUs(machine, problem, kernel);
+  epilogueUs = us(machine.epilogueCycles +
+                  machine.epilogueColumnCycles * getProductColumns(kernel) /
+                      kernel.config.cluster.k * products);
+  // A CTA gets its share of the sums from each of the others.
+  if (int64_t k = kernel.config.cluster.k; k > 1)
+    epilogueUs +=
+        machine.exchangeUs + machine.exchangePs * kernel.config.getCtaRows() *
+                                 kernel.config.tileN * (k - 1) / k / 1e6;
+  launchUs = machine.launchUs + (cluster > 1 ? machine.clusterUs : 0);
+}
 
-  auto launched = [&](double launchUs, double bodyUs) {
-    Prediction one = result;
-    one.launch = launchUs + (cluster > 1 ? machine.clusterUs : 0);
-    one.total = one.launch + bodyUs + epilogue + one.fill;
+Prediction KernelModel::getBounds(const Problem &problem) const {
+  Prediction result;
+  const config::ClusterShape &cluster = kernel.config.cluster;
+  double clusters =
+      double(problem.batch) *
+      ceilDiv(ceilDiv(problem.m, kernel.config.getCtaRows()), cluster.m) *
+      ceilDiv(ceilDiv(problem.n, kernel.config.tileN), cluster.n);
+  // Extents and batches below 2^31 can have more tiles than can be counted.
+  result.tiles = std::min(clusters * cluster.getSize(), 0x1p62);
+  result.resident = resident;
+  result.waves = ceilDiv(result.tiles, resident);
+
+  // CTAs divide whole slots.
+  int64_t blocksOfOne = ceilDiv(problem.k, kBlock);
+  if (cluster.k > 1)
+    blocksOfOne = ceilDiv(blocksOfOne, cluster.k * kernel.blocksPerStage) *
+                  kernel.blocksPerStage;
+  double blocks = double(result.waves) * blocksOfOne;
+  for (size_t bound = 0; bound < blockUs.size(); ++bound)
+    result.bounds[bound] = blocks * blockUs[bound];
+  result.bounds[static_cast<int>(Bound::L2)] *=
+      std::min(result.tiles, resident);
+  result.bounds[static_cast<int>(Bound::Dram)] =
+      getDramUs(*machine, problem, result.tiles, resident);
+  result.epilogue = result.waves * epilogueUs;
+  result.fill = getFillUs(*machine, problem, kernel);
+  return result;
+}
+
+/// The fraction by which the loop of a programmatic launch takes longer.
+double KernelModel::getEarlyShare(const Problem &problem,
+                                  const Prediction &prediction) const {
+  double share = 0;
+  // CTAs run where SMs were free, and so two on the SMs of one TPC before every
+  // TPC has one. With half of the SMs, or all, each has as many as another.
+  double busy = double(prediction.tiles) / machine->multiprocessors;
+  if (busy > 0.5 && busy < 1) {
+    double uneven = 2 * (1 - busy);
+    share += machine->earlyIdleShare * uneven * uneven;
+  }
+  // The CTAs of a column of tiles no longer ask for B together. Two warpgroups
+  // notice little of it, if there are many waves, and CTAs that divide K
+  // nothing.
+  constexpr int64_t kMany = 4;
+  if (problem.m > kernel.config.tileM && kernel.config.cluster.k == 1) {
+    if (kernel.warpgroups == 1)
+      share += machine->earlyTogetherShare;
+    else if (prediction.waves >= kMany)
+      share += machine->earlyTogetherShare / 4;
+  }
+  return share;
+}
+
+/// The fraction by which the loop takes longer where CTAs that divide K also
+/// share columns of tiles. Two rows of tiles were measured not to notice, nor
+/// two warpgroups.
+double KernelModel::getDividedShare(const Problem &problem) const {
+  bool sharesColumns = problem.m > 2 * kernel.config.tileM;
+  return sharesColumns && kernel.config.cluster.k > 1 && kernel.warpgroups == 1
+             ? machine->dividedTogetherShare
+             : 0;
+}
+
+std::optional<Predictions> KernelModel::predict(const Problem &problem,
+                                                double mostUs) const {
+  Prediction bounds = getBounds(problem);
+  auto loopEnd = bounds.bounds.begin() + static_cast<int>(Bound::Dram);
+  double dram = *loopEnd, later = double(bounds.waves - 1) * epilogueUs,
+         last = epilogueUs + bounds.fill;
+  // A norm is no less than the largest of its values.
+  double least =
+      std::max(*std::max_element(bounds.bounds.begin(), loopEnd) + later, dram);
+  if (launchUs - machine->earlyUs + least + last > mostUs)
+    return std::nullopt;
+
+  double loop =
+      combine(bounds.bounds.begin(), loopEnd) * (1 + getDividedShare(problem));
+  std::array<double, 2> together = {loop + later, dram};
+  double body = combine(together.begin(), together.end());
+  auto launched = [&](double launch, double longer) {
+    Prediction one = bounds;
+    one.launch = launch;
+    one.total = launch + body + longer + last;
     return one;
   };
-  double loss = getEarlyLossUs(machine, problem, kernel, result, body);
-  return {launched(machine.launchUs, body),
-          launched(machine.launchUs - machine.earlyUs, body + loss)};
+  return Predictions{launched(launchUs, 0),
+                     launched(launchUs - machine->earlyUs,
+                              getEarlyShare(problem, bounds) * body)};
 }
 
 Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
                                 const KernelShape &kernel) {
-  Predictions both = predictLaunches(machine, problem, kernel);
+  Predictions both = *KernelModel(machine, kernel).predict(problem);
   return kernel.config.programmatic ? both.programmatic : both.serial;
 }

@@ -31,7 +31,8 @@ from ._spec import GemmSpec
 from ._timeline import Timeline
 
 if TYPE_CHECKING:
-    from . import builder, quantize, reference, testing, tuning
+    from . import builder, calibration, quantize, reference, testing, tuning
+    from .calibration import Calibration, calibrate
     from .quantize import quantize_blockwise
     from .reference import reference_gemm
     from .tuning import tune
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Calibration",
     "CompileError",
     "DeviceError",
     "DeviceInfo",
@@ -61,6 +63,8 @@ __all__ = [
     "__version__",
     "builder",
     "cache_directory",
+    "calibrate",
+    "calibration",
     "chips",
     "clear_cache",
     "compile",
@@ -94,8 +98,8 @@ def device_info(ordinal: int = 0) -> DeviceInfo:
 
 
 # What needs numpy, or is seldom needed, is imported when it is asked for.
-_MODULES = ("builder", "quantize", "reference", "testing", "tuning")
-_HOMES = {"quantize_blockwise": ".quantize", "reference_gemm": ".reference", "tune": ".tuning"}
+_MODULES = ("builder", "calibration", "quantize", "reference", "testing", "tuning")
+_HOMES = {"Calibration": ".calibration", "calibrate": ".calibration", "quantize_blockwise": ".quantize", "reference_gemm": ".reference", "tune": ".tuning"}
 
 if not TYPE_CHECKING:  # which knows these names from the imports above, and all others for mistakes
 

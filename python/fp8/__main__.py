@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""python -m fp8: what a report of a problem should say of this installation."""
+"""python -m fp8: what a report of a problem should say of this installation.
+
+python -m fp8 calibrate [--ordinal N] [--output FILE]: measures the constants by which configurations are chosen on this GPU.
+"""
 
 from __future__ import annotations
 
+import argparse
 import platform
+import sys
 from typing import Callable
 
-from . import __version__, _cache, _library
+from . import __version__, _cache, _library, _machine
 from ._device import get_device
 from ._errors import DeviceError, Fp8Error
 from ._ptxas import find_ptxas, version_of
@@ -26,15 +31,20 @@ def _chips() -> list[str]:
 
 def _devices() -> list[str]:
     lines: list[str] = []
+    count = 0
     while True:
         try:
-            info = get_device(len(lines)).info
+            info = get_device(count).info
         except DeviceError as error:
             return lines or [f"none: {error}"]
+        count += 1
         major, minor = info.capability
         runs = f"kernels for {info.chip}" if info.chip else "no kernels: it is neither Hopper nor Blackwell"
         driver = f"{info.driver_version // 1000}.{info.driver_version % 1000 // 10}"
         lines.append(f"{info.ordinal}: {info.name}, compute capability {major}.{minor}, CUDA {driver} driver, {runs}")
+        if info.chip:
+            machine = _machine.find(info.name, info.driver_version, info.chip)
+            lines.append(f"   configurations are chosen by {_machine.describe(machine)}")
 
 
 def _ptxas() -> list[str]:
@@ -63,7 +73,36 @@ _PARTS: dict[str, Callable[[], list[str]]] = {
 }
 
 
+def _calibrate(options: argparse.Namespace) -> None:
+    from .calibration import calibrate
+
+    try:
+        found = calibrate(ordinal=options.ordinal, output=options.output)
+    except (Fp8Error, OSError) as error:
+        sys.exit(f"error: {error}")
+    width = max(map(len, found.constants))
+    for name, value in found.constants.items():
+        print(f"{name:{width}} {value:g}")
+    print(
+        f"{found.gpu}: {found.kernels} kernels in {found.seconds:.0f} s; half of them are predicted within {100 * found.median_error:.1f} %, nine in ten "
+        f"within {100 * found.ninetieth_error:.1f} %"
+    )
+    print(f"fp8.gemm chooses by them from now on: {found.path}" if options.output is None and found.path else f"written to {found.path}" if found.path else "they are not kept, for there is no cache")
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m fp8", description="What a report of a problem should say of this installation.")
+    calibrate = parser.add_subparsers().add_parser(
+        "calibrate", help="measure the constants by which configurations are chosen on this GPU, in under a minute"
+    )
+    calibrate.add_argument("--ordinal", type=int, default=0, help="the GPU's number")
+    calibrate.add_argument("--output", help="a file to write instead of the cache's")
+    calibrate.set_defaults(run=_calibrate)
+    options = parser.parse_args()
+    options.run(options) if hasattr(options, "run") else _report()
+
+
+def _report() -> None:
     for name, part in _PARTS.items():
         try:
             lines = part()

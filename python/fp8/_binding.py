@@ -181,7 +181,8 @@ COMPILER: _Signatures = {
     "fp8ModulePrint": [Handle, ctypes.c_int, POINTER(Handle)],
     "fp8ModuleReport": [Handle, ctypes.c_char_p, POINTER(Handle)],
     "fp8ModuleProve": [Handle, ctypes.c_char_p, POINTER(Handle)],
-    "fp8ChooserCreate": [Handle, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, POINTER(Handle)],
+    "fp8ChooserCreate": [Handle, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, POINTER(Handle)],
+    "fp8ChooserFit": [Handle, ctypes.c_char_p, ctypes.c_char_p, POINTER(Handle)],
     "fp8ChooserChoose": [Handle, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, POINTER(ctypes.c_char_p)],
     "fp8KernelObjectCreate": [Handle, POINTER(KernelObjectOptions), POINTER(Handle)],
 }
@@ -193,6 +194,7 @@ _OTHERS: dict[str, tuple[Sequence[object], object]] = {
     "fp8ElementTypes": ([], ctypes.c_char_p),
     "fp8MagnitudeShare": ([], ctypes.c_double),
     "fp8ChipName": ([ctypes.c_size_t], ctypes.c_char_p),
+    "fp8MachineName": ([ctypes.c_size_t], ctypes.c_char_p),
     "fp8TextData": ([Handle], ctypes.c_void_p),
     "fp8TextSize": ([Handle], ctypes.c_size_t),
     "fp8ContextSetDiagnosticHandler": ([Handle, DiagnosticHandler, ctypes.c_void_p], None),

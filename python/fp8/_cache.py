@@ -118,18 +118,28 @@ def store_request(request: str, name: str) -> None:
 
 def write(name: str, fields: dict[str, Any]) -> None:
     """Puts it there whole or, with a warning, not at all."""
+    body = json.dumps(fields)
+    write_text(f"{name}.json", f"{_checksum(body)}\n{body}")
+
+
+def write_text(name: str, text: str) -> Path | None:
+    """Puts a file there whole or, with a warning, not at all.
+
+    Returns:
+        Its path, if it is there.
+    """
     folder = directory()
     if folder is None:
-        return
-    body = json.dumps(fields)
+        return None
     temporary = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".fp8-", suffix=".tmp")
         with os.fdopen(descriptor, "w") as file:
-            file.write(f"{_checksum(body)}\n{body}")
-        os.replace(temporary, folder / f"{name}.json")
-        logger.debug("cache: wrote %s to %s, %d bytes", name, folder, len(body))
+            file.write(text)
+        os.replace(temporary, folder / name)
+        logger.debug("cache: wrote %s to %s, %d bytes", name.removesuffix(".json"), folder, len(text))
+        return folder / name
     except OSError as error:
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
@@ -139,8 +149,9 @@ def write(name: str, fields: dict[str, Any]) -> None:
                 f"kernels are compiled again in each process: cannot write to the cache {folder} ({error.strerror}); let $FP8_CACHE_DIR name "
                 "another folder, or nothing for no cache",
                 RuntimeWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
+        return None
 
 
 def _files() -> list[Path]:

@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from . import _measured
+from . import _machine, _measured
 from ._compile import check_chip, compile
 from ._compiler import Chooser
-from ._device import Device
-from ._errors import DeviceError
+from ._device import Device, driver_version
+from ._errors import CompileError, DeviceError
 from ._kernel import Kernel
 from ._spec import GemmSpec
 
@@ -105,8 +105,18 @@ class Choices:
         if self._chooser is None:
             check_chip(self._chip)
             table = _tuned_table(self._gpu) if self._gpu else None
-            self._chooser = Chooser(self._spec.mlir(), self._chip, table, self._spec.launch)
+            self._chooser = self._make_chooser(table, _machine.find(self._gpu, driver_version(), self._chip))
         return self._chooser
+
+    def _make_chooser(self, table: str | None, machine: str | None) -> Chooser:
+        try:
+            return Chooser(self._spec.mlir(), self._chip, table, machine, self._spec.launch)
+        except CompileError as error:
+            # What the user names is an error; what the cache has costs time only.
+            if machine is None or os.environ.get("FP8_MACHINE"):
+                raise
+            _machine.warn(machine, str(error).splitlines()[0])
+        return Chooser(self._spec.mlir(), self._chip, table, None, self._spec.launch)
 
 
 _choices: Remembered[tuple[GemmSpec, str, str], Choices] = Remembered()

@@ -199,16 +199,17 @@ class Chooser:
         source: a module with one GEMM op, which pins none.
         chip: what kernels are compiled for.
         tuned: the path of a table of measured configurations, or None.
+        machine: the name of a GPU, or the path of a file with its constants; None: the chip's.
         launch: "fastest", "serial" or "programmatic".
 
     Raises:
-        CompileError: it is no such module, or no such table.
+        CompileError: it is no such module, no such table, or no such machine.
     """
 
-    def __init__(self, source: Source, chip: str, tuned: str | None, launch: str):
+    def __init__(self, source: Source, chip: str, tuned: str | None = None, machine: str | None = None, launch: str = "fastest"):
         self._module = Module(source)
-        path = tuned.encode() if tuned else None
-        self._owned = self._module.own("fp8ChooserCreate", "fp8ChooserFree", chip.encode(), path, launch.encode())
+        paths = (os.fsencode(path) if path else None for path in (tuned, machine))
+        self._owned = self._module.own("fp8ChooserCreate", "fp8ChooserFree", chip.encode(), *paths, launch.encode())
         self._lock = threading.Lock()
 
     def __del__(self) -> None:
@@ -221,6 +222,13 @@ class Chooser:
         with self._lock:
             _library.call("fp8ChooserChoose", self._owned.handle, m, n, k, ctypes.byref(found), error=CompileError)
             return (found.value or b"").decode()
+
+    def fit(self, measured: str, gpu: str) -> str:
+        """Returns the text of a machine file: the constants of the cost model, fitted to the times in a table of the format of `tuned`."""
+        text = _binding.Handle()
+        with self._lock:
+            _library.call("fp8ChooserFit", self._owned.handle, os.fsencode(measured), gpu.encode(), ctypes.byref(text), error=CompileError)
+        return _library.take_text(text).decode()
 
 
 def verify(source: Source, *, name: str | None = None) -> tuple[Diagnostic, ...]:

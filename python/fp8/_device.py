@@ -146,6 +146,11 @@ def get_device(ordinal: int = 0) -> Device:
         return _devices[ordinal]
 
 
+def driver_version() -> int:
+    """The version of the driver, 13000 for 13.0, of this process's GPUs; 0 if it has used none."""
+    return next((device.info.driver_version for device in _devices.values()), 0)
+
+
 def as_arguments(arrays: tuple[Array, ...]) -> ctypes.Array[_binding.Argument]:
     """A C array of Fp8Argument."""
     return _binding.make_arguments([(array.dtype, array.address, array.shape, array.strides) for array in arrays])

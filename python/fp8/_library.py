@@ -98,6 +98,14 @@ def chips() -> tuple[str, ...]:
     return tuple(names)
 
 
+def machines() -> tuple[str, ...]:
+    """The names of the GPUs whose constants of the cost model are built in, such as "NVIDIA H200"."""
+    names: list[str] = []
+    while name := functions().fp8MachineName(len(names)):
+        names.append(name.decode())
+    return tuple(names)
+
+
 def ordinal_of(address: int) -> int:
     """The number of the GPU that memory of the driver's is on.
 

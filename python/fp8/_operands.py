@@ -94,8 +94,9 @@ class Operands:
 
     def _spec(self) -> GemmSpec:
         types = {name: array.dtype for name, array in self.matrices.items()}
+        d_dtype = self._output_type()
         return GemmSpec(
-            d_dtype=self._output_type(),
+            d_dtype=d_dtype,
             a_scale_dtype=types["a_scale"],
             b_scale_dtype=types["b_scale"],
             b_block=self.call.b_block,
@@ -106,7 +107,14 @@ class Operands:
             batch=bool(self.batch),
             programmatic=self.call.programmatic,
             constant_b=self.call.constant_b,
+            d_contiguous=self._is_contiguous(d_dtype),
         )
+
+    def _is_contiguous(self, d_dtype: str) -> bool:
+        """Whether D, which may not be there yet, has no gaps where TMA stores it."""
+        if padded_row(self.n, d_dtype) != self.n:
+            return False
+        return self.d is None or self.d.strides == (*(self.m * self.n for _ in self.batch), self.n, 1)
 
     def _output_type(self) -> str:
         default = self.d.dtype if self.d else BF16.mlir

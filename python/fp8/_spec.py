@@ -43,6 +43,8 @@ class GemmSpec:
             compiler expects a gain. A config says so itself, by "launch = programmatic".
         constant_b: whether no kernel that may run when this one is launched writes B or its scales. A kernel that starts early then loads
             them before the one in front of it has ended.
+        d_contiguous: whether rows of D follow one another without gaps, and so are multiples of 16 bytes long. Only then may the first row of tiles be the
+            one that is not full ("edge = first"), which is faster where M ends within a tile.
 
     Raises:
         TypeError, ValueError: a type or b_block is none that there is, beta has no C, or programmatic stands beside a config.
@@ -60,6 +62,7 @@ class GemmSpec:
     config: str | None = None
     programmatic: bool | None = None
     constant_b: bool = False
+    d_contiguous: bool = False
 
     def __init__(
         self,
@@ -75,6 +78,7 @@ class GemmSpec:
         config: str | None = None,
         programmatic: bool | None = None,
         constant_b: bool = False,
+        d_contiguous: bool = False,
         *,
         out_dtype: DType | None = None,
         residual_dtype: DType | None = None,
@@ -83,7 +87,8 @@ class GemmSpec:
         d_dtype = merge("d_dtype", d_dtype, "out_dtype", out_dtype)
         c_dtype = merge("c_dtype", c_dtype, "residual_dtype", residual_dtype)
         d_scale = merge("d_scale", d_scale, "out_scale", out_scale)
-        values = (d_dtype or "bf16", a_scale_dtype, b_scale_dtype, b_block, bias_dtype, c_dtype, beta, bool(d_scale), batch, config, programmatic, constant_b)
+        what = (d_dtype or "bf16", a_scale_dtype, b_scale_dtype, b_block, bias_dtype, c_dtype, beta, bool(d_scale), batch)
+        values = (*what, config, programmatic, constant_b, d_contiguous)
         for field, value in zip(fields(self), values):
             object.__setattr__(self, field.name, value)
         self._check()
@@ -149,7 +154,7 @@ class GemmSpec:
         strides = ["?", "1"]
         if self.batch and parameter.batched:
             extents, strides = ["?", *extents], ["?", *strides]
-        layout = "" if parameter.is_number else f", strided<[{', '.join(strides)}]>"
+        layout = "" if parameter.is_number or (parameter.written and self.d_contiguous) else f", strided<[{', '.join(strides)}]>"
         return f"memref<{'x'.join(extents)}x{self.dtype_of(parameter)}{layout}>"
 
     def mlir(self) -> str:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import os
 import random
 import struct
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Iterator
 
 from . import _measured
@@ -22,8 +24,9 @@ from ._progress import Progress
 from ._spec import GemmSpec, check_problem
 from ._types import by_mlir
 
-_NAN = bytes((0x7F, 0xFF))
 _MAX_OPERAND_SETS = 1024
+# As the compiler prints a configuration, in this order.
+_EARLY, _EDGE = ", launch = programmatic", ", edge = first"
 
 
 @dataclass(frozen=True)
@@ -81,11 +84,13 @@ def tune(
     device = get_device(ordinal)
     problem = (m, n, k)
     check_problem(problem)
+    # As that of a call is which makes its D.
+    spec = replace(spec, d_contiguous=padded_row(n, spec.d_dtype) == n)
     chip = chip_of(device)
     found = candidates(spec, chip, problem, top)
     measurements: list[Measurement] = []
     with Progress(f"tuning {m} x {n} x {k}", progress) as shown:
-        sets = list(_operand_sets(device, spec, problem))
+        sets = list(operand_sets(device, spec, problem))
 
         def measure(config: str, predicted: float) -> None:
             kernel = compile(replace(spec, config=config, programmatic=None), chip=chip).loaded(ordinal)
@@ -106,13 +111,21 @@ def tune(
 
 def _with_other_launch(config: str, spec: GemmSpec, chip: str, problem: tuple[int, int, int]) -> tuple[str, float]:
     """The configuration, programmatic if it is serial, else serial, with the microseconds that the cost model predicts."""
-    early = ", launch = programmatic"
-    other = config.removesuffix(early) if config.endswith(early) else config + early
-    predicted = dict(candidates(replace(spec, programmatic=other.endswith(early)), chip, problem, top=0))
+    other = with_launch(config, programmatic=_EARLY not in config)
+    predicted = dict(candidates(replace(spec, programmatic=_EARLY in other), chip, problem, top=0))
     return other, predicted[other]
 
 
-def _operand_sets(device: Device, spec: GemmSpec, problem: tuple[int, int, int]) -> Iterator[list[Array]]:
+def with_launch(config: str, *, programmatic: bool) -> str:
+    """The configuration with that launch."""
+    serial = config.replace(_EARLY, "")
+    if not programmatic:
+        return serial
+    fields, edge, _ = serial.partition(_EDGE)
+    return fields + _EARLY + edge
+
+
+def operand_sets(device: Device, spec: GemmSpec, problem: tuple[int, int, int]) -> Iterator[list[Array]]:
     """Sets of operands, of random numbers, that together are larger than four times the L2 cache, as far as 1024 sets reach."""
     shapes = _shapes(spec, problem)
     content, places = b"", {}
@@ -143,10 +156,24 @@ def _shapes(spec: GemmSpec, problem: tuple[int, int, int]) -> dict[str, tuple[st
     return shapes
 
 
+@functools.lru_cache(maxsize=None)
+def _normal_codes() -> bytes:
+    """For each of 256 equally likely bytes an e4m3 code, so that codes are those of normal numbers whose largest is 448."""
+    positive = [(2.0 ** max(code // 8, 1) * (code % 8 + 8 * (code >= 8))) / 2.0**10 for code in range(127)]
+    deviation = 448 / 3
+    codes = []
+    for byte in range(256):
+        value = NormalDist(0, deviation).inv_cdf((byte + 0.5) / 256)
+        nearest = min(range(127), key=lambda code: abs(positive[code] - abs(value)))
+        codes.append(nearest + 128 * (value < 0))
+    return bytes(codes)
+
+
 def _random(dtype: str, size: int) -> bytes:
-    """Bytes of numbers of that type: any finite ones of 8 bits, of the others some from 0.5 to 1."""
+    """Bytes of numbers of that type: of 8 bits normal ones, as quantising makes them, for what products take of power and clock depends on
+    them; of the others some from 0.5 to 1."""
     if dtype == "f8E4M3FN":
-        return os.urandom(size).translate(None, _NAN).ljust(size, b"\x38")
+        return os.urandom(size).translate(_normal_codes())
     numbers = [random.uniform(0.5, 1) for _ in range(1021)]
     values = struct.pack(f"={len(numbers)}{'e' if dtype == 'f16' else 'f'}", *numbers)
     if dtype == "bf16":

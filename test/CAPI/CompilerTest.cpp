@@ -261,9 +261,9 @@ TEST(CCompiler, ChoosesAsThePassDoes) {
     Compiler asked;
     ASSERT_EQ(asked.parse(gemm), FP8_OK) << fp8LastError();
     Fp8Chooser *chooser;
-    ASSERT_EQ(
-        fp8ChooserCreate(asked.module, chip, nullptr, "fastest", &chooser),
-        FP8_OK)
+    ASSERT_EQ(fp8ChooserCreate(asked.module, chip, nullptr, nullptr, "fastest",
+                               &chooser),
+              FP8_OK)
         << fp8LastError();
     for (int m : {1, 63, 64, 777, 8192})
       for (int n : {576, 4096}) {
@@ -287,15 +287,50 @@ TEST(CCompiler, ChoosesAsThePassDoes) {
   }
 }
 
+TEST(CCompiler, FitsConstantsToTimes) {
+  std::string table = testing::TempDir() + "times.json",
+              machine = testing::TempDir() + "machine.json";
+  std::ofstream(table) << R"({"chip": "sm_90a", "entries": [
+    {"m": 64, "n": 7168, "k": 2048, "config": "tile = 64 x 64 x 128", "us": 12},
+    {"m": 64, "n": 2112, "k": 7168, "config": "tile = 64 x 32 x 128", "us": 15}
+  ]})";
+  Compiler compiler;
+  ASSERT_EQ(compiler.parse(gemm), FP8_OK) << fp8LastError();
+  Fp8Chooser *chooser;
+  ASSERT_EQ(fp8ChooserCreate(compiler.module, "sm_90a", nullptr,
+                             fp8MachineName(0), "fastest", &chooser),
+            FP8_OK)
+      << fp8LastError();
+  Fp8Text *text;
+  ASSERT_EQ(fp8ChooserFit(chooser, table.c_str(), "NVIDIA H0", &text), FP8_OK)
+      << fp8LastError();
+  std::ofstream(machine) << take(text);
+  EXPECT_EQ(fp8ChooserFit(chooser, "none.json", "NVIDIA H0", &text), FP8_ERROR);
+  EXPECT_EQ(text, nullptr);
+  EXPECT_THAT(fp8LastError(), HasSubstr("none.json"));
+  fp8ChooserFree(chooser);
+
+  // What was written is a machine.
+  ASSERT_EQ(fp8ChooserCreate(compiler.module, "sm_90a", nullptr,
+                             machine.c_str(), "fastest", &chooser),
+            FP8_OK)
+      << fp8LastError();
+  fp8ChooserFree(chooser);
+  EXPECT_EQ(fp8ChooserCreate(compiler.module, "sm_100a", nullptr,
+                             machine.c_str(), "fastest", &chooser),
+            FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("is for sm_90a"));
+}
+
 TEST(CCompiler, ChoosesForOneGemmThatPinsNothing) {
   auto refusal = [](const std::string &text, const char *chip,
                     const char *launch) {
     Compiler compiler;
     EXPECT_EQ(compiler.parse(text), FP8_OK) << fp8LastError();
     Fp8Chooser *chooser;
-    EXPECT_EQ(
-        fp8ChooserCreate(compiler.module, chip, nullptr, launch, &chooser),
-        FP8_ERROR);
+    EXPECT_EQ(fp8ChooserCreate(compiler.module, chip, nullptr, nullptr, launch,
+                               &chooser),
+              FP8_ERROR);
     EXPECT_EQ(chooser, nullptr);
     return std::string(fp8LastError());
   };

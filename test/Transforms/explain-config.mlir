@@ -11,10 +11,10 @@
 
 // CHECK: @gemm for sm_90a (NVIDIA H200): M=64 N=2112 K=7168
 // CHECK-NEXT: {{^}}  tile = 64 x 32 x 128, split_k = 2, launch = programmatic, by the model
-// CHECK-NEXT: 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic': 132 tiles in 1 wave of 132 CTAs, 100% full; 7.{{[0-9]+}} us, bound by dram (4.02), launch 2.10; 'tile = 64 x 16 x 128, launch = programmatic' would take 7.{{[0-9]+}}, its l1
+// CHECK-NEXT: 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic': 132 tiles in 1 wave of 132 CTAs, 100% full; 7.{{[0-9]+}} us, bound by dram (3.78), launch 2.03; 'tile = 64 x 16 x 128, launch = programmatic' would take 7.{{[0-9]+}}, its l2
 // CHECK-NEXT: us launch epilogue fill tensor promotion l1 l2 depth dram tiles waves bound config
-// CHECK-NEXT: 7.{{[0-9]+}} 2.10 {{.*}} 0.00 {{.*}} 4.02 132 1 dram tile = 64 x 32 x 128, split_k = 2, launch = programmatic
-// CHECK-NEXT: 132 1 l1 tile = 64 x 16 x 128, launch = programmatic
+// CHECK-NEXT: 7.{{[0-9]+}} 2.03 {{.*}} 0.00 {{.*}} 3.78 132 1 dram tile = 64 x 32 x 128, split_k = 2, launch = programmatic
+// CHECK-NEXT: 132 1 l2 tile = 64 x 16 x 128, launch = programmatic
 // CHECK-NEXT: 66 1 dram tile = 64 x 64 x 128, split_k = 2, launch = programmatic
 // TUNED: {{^}}  tile = 64 x 48 x 128, stages = 2, by the table
 // TUNED-NEXT: from the tuned table; the model would choose 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic': 132 tiles

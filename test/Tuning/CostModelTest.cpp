@@ -156,7 +156,9 @@ TEST(CostModel, WhatAKernelDoesBesideCosts) {
 
 TEST(CostModel, NothingTakesLessThanMemoryAndTheLaunch) {
   Problem problem{64, 7168, 16384};
-  Prediction prediction = predict(h200, problem, warpgroupKernel(64, 64));
+  KernelShape kernel = warpgroupKernel(64, 64);
+  kernel.blocksPerStage = 4;
+  Prediction prediction = predict(h200, problem, kernel);
   EXPECT_EQ(prediction.getLargest(), Bound::Dram);
   EXPECT_GE(prediction.total,
             prediction.launch + 7168.0 * 16384 / h200.dramBytesPerNs / 1e3);
@@ -179,16 +181,55 @@ TEST(CostModel, TheLargestProblemsAreFinite) {
 TEST(CostModel, RowsBeyondMCost) {
   KernelShape kernel = warpgroupKernel(64, 64);
   EXPECT_EQ(predict(h200, {64, 4096, 7168}, kernel).fill, 0);
-  double some = predict(h200, {48, 4096, 7168}, kernel).fill,
+  double some = predict(h200, {32, 4096, 7168}, kernel).fill,
          most = predict(h200, {1, 4096, 7168}, kernel).fill;
-  // 64 tiles of 56 blocks, 16 rows of each.
+  // 64 tiles of 56 blocks, 32 rows of each, of which 16 are free.
   EXPECT_DOUBLE_EQ(some, 64 * 56 * 16 * h200.fillPs / 1e6);
-  EXPECT_DOUBLE_EQ(most, some * 63 / 16);
+  EXPECT_DOUBLE_EQ(most, some * 47 / 16);
   EXPECT_DOUBLE_EQ(predict(h200, {65, 4096, 7168}, kernel).fill, most);
-  EXPECT_EQ(predict(h200, {49, 4096, 7168}, kernel).fill, 0);
-  EXPECT_DOUBLE_EQ(predict(h200, {48, 4096, 7168, 3}, kernel).fill, 3 * some);
+  EXPECT_EQ(predict(h200, {48, 4096, 7168}, kernel).fill, 0);
+  EXPECT_DOUBLE_EQ(predict(h200, {32, 4096, 7168, 3}, kernel).fill, 3 * some);
   EXPECT_GT(totalUs({1, 4096, 7168}, kernel),
             totalUs({64, 4096, 7168}, kernel));
+}
+
+TEST(CostModel, CtasThatDivideKShareColumnsBadly) {
+  KernelShape halves = warpgroupKernel(64, 64);
+  halves.config.cluster.k = 2;
+  // In three rows of tiles, and with one warpgroup.
+  auto slower = [&](const KernelShape &kernel, int64_t m) {
+    Machine even = h200;
+    even.dividedTogetherShare = 0;
+    return totalUs({m, 2112, 7168}, kernel) -
+           totalUs({m, 2112, 7168}, kernel, even);
+  };
+  EXPECT_EQ(slower(halves, 128), 0);
+  EXPECT_GT(slower(halves, 192), 1);
+  EXPECT_EQ(slower(warpgroupKernel(64, 64), 192), 0);
+  KernelShape wide = warpgroupKernel(128, 64);
+  wide.config.cluster.k = 2;
+  EXPECT_EQ(slower(wide, 384), 0);
+}
+
+TEST(CostModel, AnExchangeCostsWhatIsSent) {
+  auto epilogue = [](int64_t k) {
+    KernelShape kernel = warpgroupKernel(64, 64);
+    kernel.config.cluster.k = k;
+    return predict(h200, {64, 64, 7168}, kernel).epilogue;
+  };
+  double sums = 64 * 64 * h200.exchangePs / 1e6,
+         columns = h200.epilogueColumnCycles * 64 / h200.gigahertz / 1e3;
+  EXPECT_NEAR(epilogue(4) - epilogue(2), sums / 4 - columns / 4, 1e-9);
+  EXPECT_NEAR(epilogue(8) - epilogue(4), sums / 8 - columns / 8, 1e-9);
+}
+
+TEST(CostModel, LeavesWhatCannotBeFaster) {
+  KernelModel model(h200, warpgroupKernel(64, 64));
+  Problem problem{64, 4096, 7168};
+  Predictions both = *model.predict(problem);
+  double faster = std::min(both.serial.total, both.programmatic.total);
+  EXPECT_TRUE(model.predict(problem, faster));
+  EXPECT_FALSE(model.predict(problem, faster / 2));
 }
 
 TEST(CostModel, AProgrammaticLaunchGainsUnlessItsCtasFindOddPlaces) {
@@ -198,26 +239,34 @@ TEST(CostModel, AProgrammaticLaunchGainsUnlessItsCtasFindOddPlaces) {
     kernel.config.programmatic = true;
     return serial - totalUs(problem, kernel, machine);
   };
-  // All SMs but few have a tile; so few that the next kernel finds as many; or
-  // tiles for several waves.
-  for (int64_t n : {132 * 64, 128 * 64, 60 * 64, 300 * 64})
+  // All SMs have a tile; so few that the next kernel finds as many; or tiles
+  // for several waves.
+  for (int64_t n : {132 * 64, 66 * 64, 60 * 64, 300 * 64})
     EXPECT_NEAR(gain({64, n, 16384}, warpgroupKernel(64, 64)), h200.earlyUs,
                 1e-9);
-  // Some are idle: the more there is to do, the more is lost.
-  EXPECT_NEAR(gain({64, 112 * 64, 2048}, warpgroupKernel(64, 64)), h200.earlyUs,
-              1e-9);
-  EXPECT_LT(gain({64, 112 * 64, 16384}, warpgroupKernel(64, 64)), 0);
-  // So are clusters, which find fewer places.
-  KernelShape halves = warpgroupKernel(64, 48);
+  // Some are idle: the more, and the more there is to do, the more is lost.
+  double last = h200.earlyUs;
+  for (int64_t tiles : {128, 112, 96, 72}) {
+    double gained = gain({64, tiles * 64, 16384}, warpgroupKernel(64, 64));
+    EXPECT_LT(gained, last) << tiles;
+    EXPECT_LT(gained, gain({64, tiles * 64, 2048}, warpgroupKernel(64, 64)));
+    last = gained;
+  }
+  EXPECT_LT(last, 0);
+  // CTAs that divide K fill as many.
+  KernelShape halves = warpgroupKernel(64, 64);
   halves.config.cluster.k = 2;
-  EXPECT_LT(gain({48, 2112, 7168}, halves), 0);
-  halves.config.tileN = 64;
-  EXPECT_NEAR(gain({48, 2112, 7168}, halves), h200.earlyUs, 1e-9);
-  // Rows of tiles share B.
-  EXPECT_LT(gain({128, 64 * 64, 7168}, warpgroupKernel(64, 64)), 0);
+  EXPECT_NEAR(gain({48, 66 * 64, 7168}, halves), h200.earlyUs, 1e-9);
+  // Rows of tiles share B: one warpgroup notices, two do after some waves, CTAs
+  // that divide K do not.
+  EXPECT_LT(gain({128, 66 * 64, 7168}, warpgroupKernel(64, 64)), 0);
+  EXPECT_NEAR(gain({256, 66 * 64, 7168}, warpgroupKernel(128, 64)),
+              h200.earlyUs, 1e-9);
   EXPECT_LT(gain({4096, 4096, 7168}, warpgroupKernel(128, 128)), 0);
+  EXPECT_NEAR(gain({128, 33 * 64, 7168}, halves), h200.earlyUs, 1e-9);
   // A pair's tile has the rows of both.
   KernelShape pair = makePair(256, 128);
-  EXPECT_GT(gain({256, 148 * 64, 7168}, pair, b200), 0);
-  EXPECT_LT(gain({257, 148 * 64, 7168}, pair, b200), 0);
+  Problem one{256, 4 * 148 * 64, 7168}, two{257, 4 * 148 * 64, 7168};
+  EXPECT_NEAR(gain(one, pair, b200), b200.earlyUs, 1e-9);
+  EXPECT_LT(gain(two, pair, b200), b200.earlyUs);
 }

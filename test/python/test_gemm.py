@@ -11,6 +11,7 @@ import fp8
 import ml_dtypes
 import numpy as np
 import pytest
+from fp8 import _launch
 from fp8._call import Call, parameters
 from problem import Problem
 
@@ -301,3 +302,21 @@ def test_a_keyword_and_its_alias_are_one(alias):
     with pytest.raises(TypeError, match=f"{ALIASES[alias]} and {alias} are one argument: pass {ALIASES[alias]}"):
         fp8.gemm(*p.operands, simulate=True, **{alias: given, ALIASES[alias]: given})
 
+
+
+def test_the_first_tiles_are_not_full_where_rows_of_d_are_whole(monkeypatch):
+    """Rows of D that lie apart, or end within 16 bytes, are stored by threads, too, and then M ends with the last tiles."""
+    chosen = []
+
+    def kernel_for(spec, chip, problem, *others):
+        chosen.append((spec.d_contiguous, original(spec, chip, problem, *others)))
+        return chosen[-1][1]
+
+    original = _launch.kernel_for
+    monkeypatch.setattr(_launch, "kernel_for", kernel_for)
+    apart = np.zeros((150, 80), ml_dtypes.bfloat16)[:, :64]
+    for n, d, contiguous in ((64, None, True), (64, np.zeros((150, 64), ml_dtypes.bfloat16), True), (64, apart, False), (60, None, False)):
+        p = Problem(150, n, 256)
+        p.check(simulate(p, d=d))
+        whole, kernel = chosen.pop()
+        assert whole == contiguous and ("edge = first" in kernel.mlir("op")) == contiguous

@@ -5,7 +5,10 @@
 #ifndef FP8_CHIP_MACHINE_H
 #define FP8_CHIP_MACHINE_H
 
+#include "fp8/Chip/Chip.h"
+
 #include <cstdint>
+#include <string_view>
 
 namespace fp8::chip {
 
@@ -41,20 +44,22 @@ struct Machine {
   double dramBytesPerNs, dramBytesPerNsOfOne;
   /// The latency of a copy under load.
   double loadLatencyNs;
-  /// The cost of a row of a box outside the operand, for all SMs together, of
-  /// boxes with sixteen such rows or more.
+  /// The cost of a row of a box outside the operand, for all SMs together;
+  /// sixteen of a box cost nothing.
   double fillPs;
   /// The time to begin and end a kernel; the additional time of a cluster; the
-  /// time to exchange sums between two CTAs, and for each doubling of their
-  /// number; and what each sum of the tile adds to it.
+  /// time to exchange sums between CTAs; and what each sum that a CTA sends
+  /// adds to it.
   double launchUs, clusterUs, exchangeUs, exchangePs;
+  /// The fraction by which the loop takes longer if CTAs that divide K share
+  /// columns of tiles, in three rows of tiles or more.
+  double dividedTogetherShare;
   /// The part of a launch that a programmatic launch overlaps with the end of
   /// the preceding kernel.
   double earlyUs;
-  /// The fraction by which the loop of such a kernel takes longer if it leaves
-  /// SMs idle, but fewer than half of them, since its CTAs run where SMs were
-  /// free; and the fraction if those CTAs are in clusters, or if several rows
-  /// of tiles read the same B.
+  /// The fraction by which the loop of such a kernel takes longer if little
+  /// more than half of the SMs have a tile, since its CTAs run where SMs were
+  /// free; and the fraction if several rows of tiles read the same B.
   double earlyIdleShare, earlyTogetherShare;
   /// The SMs that clusters of more than two CTAs can use, since they do not
   /// cross GPCs.
@@ -63,6 +68,26 @@ struct Machine {
   /// warpgroup's 64 rows.
   double epilogueCycles, epilogueColumnCycles;
 };
+
+namespace machines {
+extern const Machine kH200, kH100, kB200, kThor;
+} // namespace machines
+
+/// Every machine whose constants are built in.
+Table<const Machine *> getMachines();
+/// The machine of that name, which is what the driver calls the GPU; or null.
+const Machine *lookupMachine(std::string_view name);
+
+/// One of the numbers of a machine.
+struct MachineConstant {
+  const char *name;
+  double least, most; ///< what is possible
+  bool isFitted;      ///< to times of kernels (fp8/Tuning/Fit.h)
+  double (*get)(const Machine &machine);
+  void (*set)(Machine &machine, double value);
+};
+/// All of them, in the order of Machine.
+Table<MachineConstant> getMachineConstants();
 
 } // namespace fp8::chip
 

@@ -36,6 +36,11 @@ struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
       *this, "tuned",
       llvm::cl::desc("a table of measured configurations, which ./dev bench "
                      "--tune writes")};
+  Option<std::string> machine{
+      *this, "machine",
+      llvm::cl::desc("the GPU whose constants the cost model takes: a name, or "
+                     "a file that python3 -m fp8 calibrate wrote; the chip's "
+                     "by default")};
   Option<std::string> launch{
       *this, "launch",
       llvm::cl::desc("how to launch kernels of chosen configurations: serial, "

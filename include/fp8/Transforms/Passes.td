@@ -16,6 +16,7 @@ def Fp8ChooseConfig : Pass<"fp8-choose-config", "::mlir::ModuleOp"> {
     Gives each `fp8.blockwise_gemm` that pins no `config` one for its extents and the `chip`: the entry of the table `tuned`, if it has the
     shape, else the config with the shortest time in the cost model (`docs/Chooser.md`). An op that pins a config is unchanged. `launch`,
     `serial` or `programmatic`, sets how kernels of chosen configurations are launched. Without it the pass chooses that too.
+    `machine` names the GPU whose constants the model takes, such as `NVIDIA H200`, or a file with them. Without it they are the chip's.
 
     The extents come from the op's types. `problem`, MxNxK with a number or `?` for each extent, fills in what the types leave open. For an
     extent that is still open the pass assumes 4096, and one batch. If nothing is known of M, N and K, the op is unchanged, and the lowering
@@ -45,6 +46,7 @@ def Fp8ChooseConfig : Pass<"fp8-choose-config", "::mlir::ModuleOp"> {
     Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip to lower kernels for">,
     Option<"problem", "problem", "std::string", "\"\"", "MxNxK, the extents to assume where types leave them open">,
     Option<"tuned", "tuned", "std::string", "\"\"", "a table of measured configurations, which ./dev bench --tune writes">,
+    Option<"machine", "machine", "std::string", "\"\"", "the GPU whose constants the cost model takes: a name, or a file that python3 -m fp8 calibrate wrote">,
     Option<"launch", "launch", "std::string", "\"\"", "how to launch kernels: serial, programmatic or fastest (the default)">
   ];
   let dependentDialects = ["::mlir::fp8::Fp8Dialect"];
@@ -56,7 +58,7 @@ def Fp8ExplainConfig : Pass<"fp8-explain-config", "::mlir::ModuleOp"> {
     Prints, for each `fp8.blockwise_gemm`, the configuration that `fp8-choose-config` gives it or that it pins, the reason in one sentence,
     and the `top` candidates, the fastest first, with the terms of the cost model in microseconds. The module is unchanged.
 
-    `chip`, `problem`, `tuned` and `launch` are as in `fp8-choose-config`. `top = 0` prints all candidates. `format` is `text` or `json`.
+    `chip`, `problem`, `tuned`, `machine` and `launch` are as in `fp8-choose-config`. `top = 0` prints all candidates. `format` is `text` or `json`.
     `output` names a file; `-` is standard output.
 
     For example:
@@ -73,6 +75,7 @@ def Fp8ExplainConfig : Pass<"fp8-explain-config", "::mlir::ModuleOp"> {
     Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip to lower kernels for">,
     Option<"problem", "problem", "std::string", "\"\"", "MxNxK, the extents to assume where types leave them open">,
     Option<"tuned", "tuned", "std::string", "\"\"", "a table of measured configurations, which ./dev bench --tune writes">,
+    Option<"machine", "machine", "std::string", "\"\"", "the GPU whose constants the cost model takes: a name, or a file that python3 -m fp8 calibrate wrote">,
     Option<"launch", "launch", "std::string", "\"\"", "how to launch kernels: serial, programmatic or fastest (the default)">,
     Option<"top", "top", "unsigned", "8", "how many candidates to print; 0: all">,
     Option<"format", "format", "std::string", "\"text\"", "text or json">,

@@ -10,6 +10,8 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <optional>
 
 namespace fp8::tuning {
 
@@ -63,10 +65,37 @@ struct Predictions {
   Prediction serial, programmatic;
 };
 
-/// The times of both launches, for the work of one; the kernel's configuration
-/// names neither.
-Predictions predictLaunches(const Machine &machine, const Problem &problem,
-                            const KernelShape &kernel);
+/// The times of one kernel on a machine: what no problem changes of them is
+/// worked out once. The machine outlives it.
+class KernelModel {
+public:
+  KernelModel(const Machine &machine, const KernelShape &kernel);
+
+  const KernelShape &getKernel() const { return kernel; }
+
+  /// The times of both launches; the kernel's configuration names neither. None
+  /// if it is clear at once that both take longer than `mostUs`.
+  std::optional<Predictions>
+  predict(const Problem &problem,
+          double mostUs = std::numeric_limits<double>::infinity()) const;
+
+private:
+  /// All but the launch and the total.
+  Prediction getBounds(const Problem &problem) const;
+  double getDividedShare(const Problem &problem) const;
+  double getEarlyShare(const Problem &problem,
+                       const Prediction &prediction) const;
+
+  const Machine *machine;
+  KernelShape kernel;
+  int64_t resident; ///< CTAs at a time, at most
+  /// Of a K block, by the bounds of the loop; that of L2 is for each CTA at
+  /// work.
+  std::array<double, kNumBounds - 1> blockUs;
+  double epilogueUs; ///< of a tile
+  double launchUs;   ///< of a serial launch
+};
+
 /// The time of the launch that the kernel's configuration names.
 Prediction predict(const Machine &machine, const Problem &problem,
                    const KernelShape &kernel);

@@ -41,9 +41,9 @@ static std::unique_ptr<GemmSchedule> trySchedule(BlockwiseGemmOp op,
 
 /// The one with the fewest tiles of those that the model cannot tell from the
 /// fastest, for fewer tiles read less; of several the fastest, or the first.
+static constexpr double kAlike = 1.002;
 template <typename Range>
 static auto findBest(Range &ranked) {
-  constexpr double kAlike = 1.002;
   auto byTime = [](const RankedConfig &a, const RankedConfig &b) {
     return a.prediction.total < b.prediction.total;
   };
@@ -61,18 +61,27 @@ static auto findBest(Range &ranked) {
 }
 
 /// The configuration, with that launch or the faster one, and its time.
-static RankedConfig predict(const GemmConfig &config,
-                            const tuning::KernelShape &shape,
-                            const chip::Machine &machine,
-                            const tuning::Problem &problem,
-                            LaunchChoice launch) {
-  tuning::Predictions both = tuning::predictLaunches(machine, problem, shape);
+static RankedConfig rankLaunch(const GemmConfig &config,
+                               const tuning::KernelModel &model,
+                               const tuning::Predictions &both,
+                               LaunchChoice launch) {
   bool programmatic = launch == LaunchChoice::Fastest
                           ? both.programmatic.total < both.serial.total
                           : launch == LaunchChoice::Programmatic;
-  RankedConfig ranked{config, programmatic ? both.programmatic : both.serial};
+  RankedConfig ranked{config, programmatic ? both.programmatic : both.serial,
+                      &model.getKernel()};
   ranked.config.programmatic = programmatic;
   return ranked;
+}
+
+/// Tells the configurations of GemmSchedule::getCandidates apart, which vary
+/// nothing else.
+static uint64_t getKey(const GemmConfig &config) {
+  uint64_t key = 0;
+  for (int64_t number : {config.tileM, config.tileN, config.ctaGroup,
+                         config.cluster.m, config.cluster.n, config.cluster.k})
+    key = key << 9 | number;
+  return key;
 }
 
 /// The op's problem, as the cost model has it.
@@ -91,44 +100,66 @@ static tuning::Problem describe(BlockwiseGemmOp op,
           bytes(gemm::Operand::C)};
 }
 
-const CandidateShape &ConfigChooser::getShape(BlockwiseGemmOp op,
-                                              const GemmConfig &config) const {
-  auto [found, isNew] = shapes[op].try_emplace(config);
-  if (isNew)
-    if (auto schedule = trySchedule(op, *chip, config))
-      found->second = schedule->getShape();
-  return found->second;
+Candidate ConfigChooser::makeCandidate(BlockwiseGemmOp op,
+                                       const GemmConfig &config) const {
+  auto schedule = trySchedule(op, chip, config);
+  return schedule ? Candidate(std::in_place, getMachine(), schedule->getShape())
+                  : std::nullopt;
 }
 
-GemmConfig ConfigChooser::placeEdge(BlockwiseGemmOp op, GemmConfig config,
-                                    int64_t m) const {
+/// Whether M, of about `m`, may end within a tile that is not the only one.
+static bool mayEndWithin(BlockwiseGemmOp op, int64_t tileM, int64_t m) {
   bool known = !ShapedType::isDynamic(
       cast<MemRefType>(op.getD().getType()).getDimSize(op.getBatchAxes()));
-  if (m <= config.tileM || (known && m % config.tileM == 0))
-    return config;
-  const GemmConfig last = config;
-  config.edgeFirst = true;
-  return getShape(op, config) ? config : last;
+  return m > tileM && !(known && m % tileM == 0);
+}
+
+const Candidate &ConfigChooser::EitherEdge::get(const ConfigChooser &chooser,
+                                                BlockwiseGemmOp op,
+                                                GemmConfig &config, int64_t m) {
+  auto make = [&](std::optional<Candidate> &kept) -> const Candidate & {
+    if (!kept)
+      kept = chooser.makeCandidate(op, config);
+    return *kept;
+  };
+  config.edgeFirst = false;
+  if (mayEndWithin(op, config.tileM, m)) {
+    config.edgeFirst = true;
+    if (const Candidate &candidate = make(first))
+      return candidate;
+    config.edgeFirst = false;
+  }
+  return make(last);
 }
 
 SmallVector<RankedConfig, 0>
-ConfigChooser::predictAll(BlockwiseGemmOp op,
-                          const GemmExtents &extents) const {
+ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
+                          bool onlyBest) const {
   SmallVector<RankedConfig, 0> all;
   tuning::Problem problem = describe(op, extents);
-  SmallVector<GemmConfig> configs = GemmSchedule::getCandidates(*chip, extents);
+  SmallVector<GemmConfig> configs = GemmSchedule::getCandidates(chip, extents);
   all.reserve(configs.size());
-  for (const GemmConfig &config : configs) {
-    GemmConfig placed = placeEdge(op, config, extents.m);
-    if (const CandidateShape &shape = getShape(op, placed))
-      all.push_back(predict(placed, *shape, getMachine(), problem, launch));
+  double best = std::numeric_limits<double>::infinity();
+  auto &known = candidates[op];
+  for (GemmConfig &config : configs) {
+    const Candidate &candidate =
+        known[getKey(config)].get(*this, op, config, extents.m);
+    if (!candidate)
+      continue;
+    auto both = candidate->predict(problem, kAlike * best);
+    if (!both)
+      continue;
+    all.push_back(rankLaunch(config, *candidate, *both, launch));
+    if (onlyBest)
+      best = std::min(best, all.back().prediction.total);
   }
   return all;
 }
 
 SmallVector<RankedConfig, 0>
 ConfigChooser::rank(BlockwiseGemmOp op, const GemmExtents &extents) const {
-  SmallVector<RankedConfig, 0> ranked = predictAll(op, extents);
+  SmallVector<RankedConfig, 0> ranked =
+      predictAll(op, extents, /*onlyBest=*/false);
   llvm::stable_sort(ranked, [](const RankedConfig &a, const RankedConfig &b) {
     return a.prediction.total < b.prediction.total;
   });
@@ -177,14 +208,37 @@ static bool parseHint(StringRef text, std::array<int64_t, 3> &hint) {
   return true;
 }
 
+LogicalResult
+ConfigChooser::setMachine(StringRef text,
+                          function_ref<InFlightDiagnostic()> emitError) {
+  FailureOr<const chip::Machine *> found = findMachine(text, chip, emitError);
+  if (failed(found))
+    return failure();
+  if (*found) {
+    chip.machine = *found;
+    return success();
+  }
+  FailureOr<std::shared_ptr<const MachineFile>> file =
+      MachineFile::read(text, chip, emitError);
+  if (failed(file))
+    return failure();
+  measured = std::move(*file);
+  chip.machine = &measured->machine;
+  return success();
+}
+
 FailureOr<ConfigChooser> ConfigChooser::create(ModuleOp module, StringRef pass,
                                                const ChooserOptions &options) {
   auto fail = [&]() { return module.emitError() << "--" << pass << ": "; };
   ConfigChooser chooser;
-  chooser.chip = chip::lookup(options.chip);
-  if (!chooser.chip)
+  const chip::Chip *chip = chip::lookup(options.chip);
+  if (!chip)
     return module.emitError() << "unknown chip '" << options.chip
                               << "'; known are " << chip::getNames();
+  chooser.chip = *chip;
+  if (!options.machine.empty() &&
+      failed(chooser.setMachine(options.machine, fail)))
+    return failure();
   chooser.hint.fill(ShapedType::kDynamic);
   if (!options.problem.empty() && !parseHint(options.problem, chooser.hint))
     return fail() << "problem must be MxNxK, such as 64x7168x2048, or "
@@ -198,7 +252,7 @@ FailureOr<ConfigChooser> ConfigChooser::create(ModuleOp module, StringRef pass,
   if (options.tuned.empty())
     return chooser;
   FailureOr<TunedTable> table =
-      TunedTable::read(options.tuned, *chooser.chip, module.getContext(), fail);
+      TunedTable::read(options.tuned, chooser.chip, module.getContext(), fail);
   if (failed(table))
     return failure();
   chooser.table = std::move(*table);
@@ -243,21 +297,20 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   const TunedTable::Entry *entry = table ? table->lookup(extents) : nullptr;
   if (!entry)
     return std::nullopt;
-  const CandidateShape &shape = getShape(op, entry->config);
-  if (!shape)
+  GemmConfig config = entry->config;
+  if (!entries[op][entry].get(*this, op, config, extents.m))
     return std::nullopt;
   // What was measured says nothing of other rows of tiles, and little where
-  // more than a quarter of a tile lies beyond M.
-  int64_t tileM = entry->config.tileM,
-          rows = llvm::divideCeil(extents.m, tileM);
-  if (rows != int64_t(llvm::divideCeil(entry->m, tileM)) ||
-      rows * tileM - extents.m >= std::max<int64_t>(tileM / 4, 8))
+  // copies reach beyond M by more than a quarter of a tile.
+  int64_t rows = llvm::divideCeil(extents.m, config.tileM),
+          beyond = config.edgeFirst ? 0 : rows * config.tileM - extents.m;
+  if (rows != int64_t(llvm::divideCeil(entry->m, config.tileM)) ||
+      beyond >= std::max<int64_t>(config.tileM / 4, 8))
     return std::nullopt;
-  GemmConfig config = placeEdge(op, entry->config, extents.m);
   if (launch == LaunchChoice::Fastest)
     return config;
-  return predict(config, *shape, getMachine(), describe(op, extents), launch)
-      .config;
+  config.programmatic = launch == LaunchChoice::Programmatic;
+  return config;
 }
 
 ConfigChoice ConfigChooser::choose(BlockwiseGemmOp op) const {
@@ -298,8 +351,33 @@ ConfigChooser::chooseConfig(BlockwiseGemmOp op) const {
     return chooseUnpredicted(extents);
   if (std::optional<GemmConfig> measured = lookup(op, *extents))
     return measured;
-  SmallVector<RankedConfig, 0> all = predictAll(op, *extents);
+  SmallVector<RankedConfig, 0> all =
+      predictAll(op, *extents, /*onlyBest=*/true);
   auto best = findBest(all);
   return best == all.end() ? chooseUnpredicted(extents)
                            : std::optional(best->config);
+}
+
+FailureOr<std::string> ConfigChooser::fit(BlockwiseGemmOp op,
+                                          StringRef tablePath,
+                                          StringRef gpu) const {
+  auto emitError = [&]() { return op.emitError(); };
+  FailureOr<TunedTable> times =
+      TunedTable::read(tablePath, chip, op.getContext(), emitError);
+  if (failed(times))
+    return failure();
+  std::vector<tuning::Measurement> measured;
+  for (const TunedTable::Entry &entry : times->getEntries()) {
+    Candidate candidate = makeCandidate(op, entry.config);
+    if (!candidate)
+      return emitError() << "'" << stringify(entry.config) << "' of '"
+                         << tablePath << "' is no kernel of this op";
+    measured.push_back({describe(op, {entry.m, entry.n, entry.k, 1}),
+                        candidate->getKernel(), entry.us});
+  }
+  if (measured.empty())
+    return emitError() << "'" << tablePath
+                       << "' has no entries to fit constants to";
+  return MachineFile::print(tuning::fit(getMachine(), measured), chip, gpu,
+                            measured.size());
 }

@@ -4,6 +4,7 @@
 #ifndef FP8_LIB_TRANSFORMS_GEMM_CONFIGCHOOSER_H
 #define FP8_LIB_TRANSFORMS_GEMM_CONFIGCHOOSER_H
 
+#include "MachineFile.h"
 #include "TunedTable.h"
 #include "fp8/IR/Fp8Types.h"
 #include "fp8/Tuning/CostModel.h"
@@ -19,6 +20,7 @@ namespace tuning = ::fp8::tuning;
 struct RankedConfig {
   GemmConfig config;
   tuning::Prediction prediction;
+  const tuning::KernelShape *shape; ///< lives as long as the chooser
 };
 
 /// Why an op has the configuration that it has.
@@ -49,20 +51,12 @@ enum class LaunchChoice {
 
 /// The options of a pass that chooses.
 struct ChooserOptions {
-  std::string chip, problem, tuned, launch;
-};
-
-/// By tile and cluster, which tell candidates apart.
-struct CandidateHash {
-  size_t operator()(const GemmConfig &config) const {
-    return llvm::hash_combine(config.tileM, config.tileN, config.cluster.m,
-                              config.cluster.n, config.cluster.k);
-  }
+  std::string chip, problem, tuned, machine, launch;
 };
 
 /// What of a candidate no extent can change, so that it is worked out once for
 /// many problems of one op. None if it is no kernel that is worth trying.
-using CandidateShape = std::optional<tuning::KernelShape>;
+using Candidate = std::optional<tuning::KernelModel>;
 
 /// Chooses for the ops of one module. One thread uses it at a time.
 class ConfigChooser {
@@ -79,26 +73,52 @@ public:
   /// table has it.
   std::optional<GemmConfig> chooseConfig(BlockwiseGemmOp op) const;
 
+  /// The constants of the machine, fitted to the entries of a table, which may
+  /// have many for a problem of the op: the text of a machine file for the GPU
+  /// called `gpu`.
+  FailureOr<std::string> fit(BlockwiseGemmOp op, StringRef tablePath,
+                             StringRef gpu) const;
+
   /// Replaces M, N and K of the options: each an extent, or
   /// ShapedType::kDynamic.
   void setHint(const std::array<int64_t, 3> &extents) { hint = extents; }
 
-  const chip::Chip &getChip() const { return *chip; }
-  const chip::Machine &getMachine() const { return *chip->machine; }
+  const chip::Chip &getChip() const { return chip; }
+  const chip::Machine &getMachine() const { return *chip.machine; }
+  /// The file that has the machine; empty if it is built in.
+  StringRef getMachinePath() const {
+    return measured ? StringRef(measured->path) : StringRef();
+  }
 
 private:
+  /// Takes the machine of that name, or the one that the file describes.
+  LogicalResult setMachine(StringRef text,
+                           function_ref<InFlightDiagnostic()> emitError);
+
   /// What the op's types say of its extents, else the hint, else a guess; none
   /// if all of M, N and K would be guessed.
   std::optional<GemmExtents> getExtents(BlockwiseGemmOp op) const;
 
-  /// The configuration, for M of about `m`: with the edge of M first, where
-  /// there is one and that is a kernel. Then no copy of A reaches far beyond M,
-  /// which costs time. One kernel serves M of whole tiles and others.
-  GemmConfig placeEdge(BlockwiseGemmOp op, GemmConfig config, int64_t m) const;
+  /// A candidate of an op with either edge, each worked out where it is first
+  /// asked for.
+  class EitherEdge {
+  public:
+    /// The candidate for M of about `m`, whose configuration `config` becomes:
+    /// with the edge of M first, where there is one and that is a kernel. Then
+    /// no copy of A reaches far beyond M, which costs time. One kernel serves M
+    /// of whole tiles and others.
+    const Candidate &get(const ConfigChooser &chooser, BlockwiseGemmOp op,
+                         GemmConfig &config, int64_t m);
 
-  /// The candidates for the extents that can be kernels, in no order.
+  private:
+    std::optional<Candidate> last, first;
+  };
+
+  /// The candidates for the extents that can be kernels, in no order; with
+  /// `onlyBest` some that are slower than others may be left out.
   SmallVector<RankedConfig, 0> predictAll(BlockwiseGemmOp op,
-                                          const GemmExtents &extents) const;
+                                          const GemmExtents &extents,
+                                          bool onlyBest) const;
 
   /// Ranks configurations for the extents, the fastest first, but before it one
   /// of fewer tiles that is as good.
@@ -109,24 +129,28 @@ private:
   std::optional<GemmConfig>
   chooseUnpredicted(const std::optional<GemmExtents> &extents) const;
 
-  /// The shape that the configuration gives the op's kernel; of an op that was
-  /// asked about before, it is remembered.
-  const CandidateShape &getShape(BlockwiseGemmOp op,
-                                 const GemmConfig &config) const;
+  /// The op's kernel with that configuration.
+  Candidate makeCandidate(BlockwiseGemmOp op, const GemmConfig &config) const;
 
   /// What the table has for the op; none if it has nothing, or what it has
   /// cannot be a kernel.
   std::optional<GemmConfig> lookup(BlockwiseGemmOp op,
                                    const GemmExtents &extents) const;
 
-  const chip::Chip *chip;
+  /// With the machine that the options name.
+  chip::Chip chip;
+  std::shared_ptr<const MachineFile> measured; ///< null if it is built in
   /// M, N and K, or ShapedType::kDynamic.
   std::array<int64_t, 3> hint;
   std::optional<TunedTable> table;
   LaunchChoice launch = LaunchChoice::Fastest;
-  mutable DenseMap<Operation *, std::unordered_map<GemmConfig, CandidateShape,
-                                                   CandidateHash>>
-      shapes;
+  /// Of the ops that were asked about: the candidates by what tells them apart,
+  /// and those of the table.
+  mutable DenseMap<Operation *, std::unordered_map<uint64_t, EitherEdge>>
+      candidates;
+  mutable DenseMap<Operation *,
+                   std::unordered_map<const TunedTable::Entry *, EitherEdge>>
+      entries;
 };
 
 } // namespace mlir::fp8

@@ -36,8 +36,9 @@ static bool readEntry(const llvm::json::Value &value, MLIRContext *context,
   auto config =
       object ? object->getString("config") : std::optional<StringRef>();
   auto us = object ? object->getNumber("us") : std::optional<double>();
-  if (entry.m < 1 || entry.n < 1 || entry.k < 1 || !config || !us) {
-    problem = "it needs m, n, k, config and us";
+  if (entry.m < 1 || entry.n < 1 || entry.k < 1 || !config || !us ||
+      !(*us > 0)) {
+    problem = "it needs m, n, k, config and us, more than 0 each";
     return false;
   }
   entry.us = *us;

@@ -27,6 +27,8 @@ public:
   /// of a batch was measured.
   const Entry *lookup(const GemmExtents &extents) const;
 
+  ArrayRef<Entry> getEntries() const { return entries; }
+
 private:
   SmallVector<Entry, 0> entries;
 };

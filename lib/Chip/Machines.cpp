@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tables of machines and of their constants.
+#include "fp8/Chip/Machine.h"
+
+#include <algorithm>
+
+namespace fp8::chip {
+
+// Fitted to a search of 2026-11-22, from the H100's: docs/Chooser.md says how.
+constexpr Machine machines::kH200 = {
+    /*name=*/"NVIDIA H200",
+    /*multiprocessors=*/132,
+    /*gigahertz=*/1.965,
+    /*multiplyAddsPerCycle=*/4096,
+    /*mmaRows=*/64,
+    /*sustainedShare=*/0.7728,
+    /*l2PowerCycles=*/0.002299,
+    /*productCycles=*/127.9,
+    /*overlappedProductCycles=*/31.56,
+    /*promotionCycles=*/61.39,
+    /*scalePartCycles=*/39.19,
+    /*swappedRowCycles=*/4.381,
+    /*overlappedSwappedRowCycles=*/1.847,
+    /*l1BytesPerCycle=*/69.13,
+    /*l2BytesPerCycle=*/7959,
+    /*dramBytesPerNs=*/4193,
+    /*dramBytesPerNsOfOne=*/102.2,
+    /*loadLatencyNs=*/1027,
+    /*fillPs=*/25.87,
+    /*launchUs=*/2.676,
+    /*clusterUs=*/0.2769,
+    /*exchangeUs=*/0.2804,
+    /*exchangePs=*/233.6,
+    /*dividedTogetherShare=*/0.2477,
+    /*earlyUs=*/0.923,
+    /*earlyIdleShare=*/0.2626,
+    /*earlyTogetherShare=*/0.07838,
+    /*clusterMultiprocessors=*/112,
+    /*epilogueCycles=*/880.1,
+    /*epilogueColumnCycles=*/4.448};
+
+// SXM5. Fitted to benchmark/results/survey.
+constexpr Machine machines::kH100 = {
+    /*name=*/"NVIDIA H100 80GB HBM3",
+    /*multiprocessors=*/132,
+    /*gigahertz=*/1.965,
+    /*multiplyAddsPerCycle=*/4096,
+    /*mmaRows=*/64,
+    /*sustainedShare=*/0.7299,
+    /*l2PowerCycles=*/0.002356,
+    /*productCycles=*/147,
+    /*overlappedProductCycles=*/35.51,
+    /*promotionCycles=*/75.3,
+    /*scalePartCycles=*/32.98,
+    /*swappedRowCycles=*/4.498,
+    /*overlappedSwappedRowCycles=*/2.575,
+    /*l1BytesPerCycle=*/68.17,
+    /*l2BytesPerCycle=*/6913,
+    /*dramBytesPerNs=*/2894,
+    /*dramBytesPerNsOfOne=*/83.97,
+    /*loadLatencyNs=*/852.4,
+    /*fillPs=*/14.85,
+    /*launchUs=*/2.442,
+    /*clusterUs=*/0.29,
+    /*exchangeUs=*/0.2959,
+    /*exchangePs=*/276.4,
+    /*dividedTogetherShare=*/0.2864,
+    /*earlyUs=*/0.7732,
+    /*earlyIdleShare=*/0.2261,
+    /*earlyTogetherShare=*/0.06741,
+    /*clusterMultiprocessors=*/112,
+    /*epilogueCycles=*/920.7,
+    /*epilogueColumnCycles=*/5.278};
+
+// From a data sheet, the promotion loop of benchmark/NOTES.md, and what an H200
+// was first taken to have: nothing was measured.
+constexpr Machine machines::kB200 = {
+    /*name=*/"NVIDIA B200",
+    /*multiprocessors=*/148,
+    /*gigahertz=*/1.85,
+    /*multiplyAddsPerCycle=*/8192,
+    /*mmaRows=*/128,
+    /*sustainedShare=*/0.75,
+    /*l2PowerCycles=*/0.002,
+    /*productCycles=*/160,
+    /*overlappedProductCycles=*/40,
+    /*promotionCycles=*/28,
+    /*scalePartCycles=*/4,
+    /*swappedRowCycles=*/0,
+    /*overlappedSwappedRowCycles=*/0,
+    /*l1BytesPerCycle=*/64,
+    /*l2BytesPerCycle=*/148 * 64,
+    /*dramBytesPerNs=*/6600,
+    /*dramBytesPerNsOfOne=*/90,
+    /*loadLatencyNs=*/800,
+    /*fillPs=*/17,
+    /*launchUs=*/2.4,
+    /*clusterUs=*/0.5,
+    /*exchangeUs=*/0.5,
+    /*exchangePs=*/200,
+    /*dividedTogetherShare=*/0.2,
+    /*earlyUs=*/0.8,
+    /*earlyIdleShare=*/0.18,
+    /*earlyTogetherShare=*/0.1,
+    /*clusterMultiprocessors=*/148,
+    /*epilogueCycles=*/1000,
+    /*epilogueColumnCycles=*/5};
+
+// Jetson T5000: multiprocessors, clock and 273 GB/s are from its data sheet. Of
+// the bandwidth a kernel gets what it gets of the H200's 4800 GB/s; one
+// multiprocessor gets what one of the H200 does. The rest is the B200's.
+constexpr Machine machines::kThor = [] {
+  Machine machine = machines::kB200;
+  machine.name = "NVIDIA Jetson T5000";
+  machine.multiprocessors = 20;
+  machine.gigahertz = 1.575;
+  machine.l2BytesPerCycle = 20 * 64;
+  machine.dramBytesPerNs = 273 * machines::kH200.dramBytesPerNs / 4800;
+  machine.dramBytesPerNsOfOne = machines::kH200.dramBytesPerNsOfOne;
+  machine.clusterMultiprocessors = 20;
+  return machine;
+}();
+
+static const Machine *const kMachines[] = {&machines::kH200, &machines::kH100,
+                                           &machines::kB200, &machines::kThor};
+
+Table<const Machine *> getMachines() { return kMachines; }
+
+const Machine *lookupMachine(std::string_view name) {
+  auto *found = std::find_if(
+      std::begin(kMachines), std::end(kMachines),
+      [&](const Machine *machine) { return machine->name == name; });
+  return found == std::end(kMachines) ? nullptr : *found;
+}
+
+namespace {
+
+template <auto member>
+constexpr MachineConstant makeConstant(const char *name, double least,
+                                       double most, bool isFitted) {
+  return {name,
+          least,
+          most,
+          isFitted,
+          [](const Machine &machine) { return double(machine.*member); },
+          [](Machine &machine, double value) { machine.*member = value; }};
+}
+
+} // namespace
+
+// clang-format off
+#define CONSTANT(name, least, most, isFitted) makeConstant<&Machine::name>(#name, least, most, isFitted)
+// The limits are far from any GPU's; beyond them a file is no measurement.
+static constexpr MachineConstant kConstants[] = {
+    //       name                        least  most  fitted
+    CONSTANT(multiprocessors,            1,     4096, false),
+    CONSTANT(gigahertz,                  0.1,   10,   false),
+    CONSTANT(multiplyAddsPerCycle,       64,    1e6,  false),
+    CONSTANT(mmaRows,                    1,     256,  false),
+    CONSTANT(sustainedShare,             0.05,  1.2,  true),
+    CONSTANT(l2PowerCycles,              0,     1,    true),
+    CONSTANT(productCycles,              1,     5e3,  true),
+    CONSTANT(overlappedProductCycles,    1,     5e3,  true),
+    CONSTANT(promotionCycles,            1,     5e3,  true),
+    CONSTANT(scalePartCycles,            0,     5e3,  true),
+    CONSTANT(swappedRowCycles,           0,     500,  true),
+    CONSTANT(overlappedSwappedRowCycles, 0,     500,  true),
+    CONSTANT(l1BytesPerCycle,            4,     4096, true),
+    CONSTANT(l2BytesPerCycle,            100,   1e6,  true),
+    CONSTANT(dramBytesPerNs,             10,    1e5,  true),
+    CONSTANT(dramBytesPerNsOfOne,        1,     1e4,  true),
+    CONSTANT(loadLatencyNs,              50,    1e4,  true),
+    CONSTANT(fillPs,                     0,     1e3,  true),
+    CONSTANT(launchUs,                   0.1,   50,   true),
+    CONSTANT(clusterUs,                  0,     50,   true),
+    CONSTANT(exchangeUs,                 0,     50,   true),
+    CONSTANT(exchangePs,                 0,     1e4,  true),
+    CONSTANT(dividedTogetherShare,       0,     2,    true),
+    CONSTANT(earlyUs,                    0,     50,   true),
+    CONSTANT(earlyIdleShare,             0,     2,    true),
+    CONSTANT(earlyTogetherShare,         0,     2,    true),
+    CONSTANT(clusterMultiprocessors,     1,     4096, false),
+    CONSTANT(epilogueCycles,             0,     1e5,  true),
+    CONSTANT(epilogueColumnCycles,       0,     1e3,  true),
+};
+#undef CONSTANT
+// clang-format on
+
+Table<MachineConstant> getMachineConstants() { return kConstants; }
+
+} // namespace fp8::chip

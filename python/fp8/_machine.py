@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The constants of the cost model for a GPU: those that `fp8.calibrate` measured there, else those that are built in."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import warnings
+from pathlib import Path
+
+from . import _cache, _library
+from ._log import logger
+
+_warned: set[str] = set()
+
+
+def file_name(gpu: str, driver: int) -> str:
+    """The name, in the cache's folder, of what was measured on a GPU with a driver of that version, 13000 for 13.0."""
+    return f"machine-{re.sub(r'[^a-z0-9]+', '-', gpu.lower())}-{driver // 1000}.{driver % 1000 // 10}.json"
+
+
+def keep(gpu: str, driver: int, text: str) -> Path | None:
+    """Remembers what was measured, for later processes too.
+
+    Returns:
+        The file; None if there is no cache.
+    """
+    return _cache.write_text(file_name(gpu, driver), text)
+
+
+def _is_file_for(path: Path, gpu: str, chip: str) -> bool:
+    try:
+        fields = json.loads(path.read_text())
+        return bool(fields["gpu"] == gpu and fields["chip"] == chip)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def find(gpu: str, driver: int, chip: str) -> str | None:
+    """The machine for a GPU, as --fp8-choose-config takes it: what `$FP8_MACHINE` names, a file that was measured there, or the GPU's name.
+
+    None: the chip's. With an empty `$FP8_MACHINE`, what was measured is ignored.
+    """
+    named = os.environ.get("FP8_MACHINE")
+    if named:
+        return named
+    folder = _cache.directory()
+    if named is None and folder is not None and gpu:
+        path = folder / file_name(gpu, driver)
+        if path.exists():
+            if _is_file_for(path, gpu, chip):
+                logger.debug("constants of the cost model: %s", path)
+                return str(path)
+            warn(str(path), f"it is damaged, or not for {gpu} with chip {chip}")
+    return built_in(gpu)
+
+
+def built_in(gpu: str) -> str | None:
+    """The GPU's name, if the library has constants of it."""
+    return gpu if gpu in _library.machines() else None
+
+
+def describe(machine: str | None) -> str:
+    """Says what `find` found."""
+    if machine is None:
+        return "the constants of the chip"
+    return f"constants of {machine}" + ("" if machine in _library.machines() else ", a file" if os.environ.get("FP8_MACHINE") else ", measured here")
+
+
+def warn(path: str, problem: str) -> None:
+    """Says once that a file is not used."""
+    if path not in _warned:
+        _warned.add(path)
+        warnings.warn(
+            f"the constants of this GPU are not used: {problem} ({path}); 'python3 -m fp8 calibrate' measures them again",
+            RuntimeWarning,
+            stacklevel=2,
+        )
