@@ -4,7 +4,7 @@
 stand benchmark/gpu/pack.py and the folder that it makes.
 
 usage: tune.py candidates OUTPUT [--fp8-opt=FILE] [--rows=MxNxK,...] [--top=N]
-       tune.py table CSV [--configurations=FILE] [--chip=NAME] [--output=FILE]
+       tune.py table CSV [--configurations=FILE] [--chip=NAME] [--output=FILE] [--most-us=US]
 
 The first writes which kernels to time on each row, as benchmark/gpu/configurations.json does: those
 that the model puts first, some with both launches, and those of that file. The second writes the fastest of each row of
@@ -36,13 +36,18 @@ def name_of(config):
         if field == "launch = programmatic":
             name += "-early"
             continue
+        if field == "edge = first":
+            name += "-edge"
+            continue
         name += "-" + {"cta_group": "g", "split_k": "k"}.get(key, key[0]) + re.sub(r"\W", "", value)
     return name
 
 
 def with_other_launch(config):
-    early = ", launch = programmatic"
-    return config[:-len(early)] if config.endswith(early) else config + early
+    early, edge = ", launch = programmatic", ", edge = first"
+    if early in config:
+        return config.replace(early, "")
+    return config.removesuffix(edge) + early + (edge if config.endswith(edge) else "")
 
 
 def parse_rows(names):
@@ -88,9 +93,10 @@ def candidates(options):
 def fastest(path, kernels):
     """The GPU's name, and for each shape (us, config) of what was fastest. Kernels that need more than their
     configuration to be made or launched are not what a configuration gives."""
-    plain = {name: kernel for name, kernel in kernels.items() if set(kernel) == {"config"}}
+    plain = {name: kernel["config"] for name, kernel in kernels.items() if set(kernel) == {"config"}}
     with open(path, encoding="utf-8", newline="") as file:
         measured = [row for row in csv.DictReader(file) if row["peer"] == chooser.OURS]
+    plain.update({row["configuration"]: row["configuration"] for row in measured if row["configuration"].startswith("tile = ")})  # a survey's
     left_out = {row["configuration"] for row in measured} - set(plain)
     if left_out:
         print("tune.py: not configurations to choose, so left out: " + ", ".join(sorted(left_out)), file=sys.stderr)
@@ -98,7 +104,7 @@ def fastest(path, kernels):
     for row in measured:
         if row["right"] != "True" or not row["us"] or row["configuration"] in left_out:
             continue
-        one = (float(row["us"]), chooser.normal(plain[row["configuration"]]["config"]))
+        one = (float(row["us"]), chooser.normal(plain[row["configuration"]]))
         shape = tuple(int(row[key]) for key in "mnk")
         best[shape] = min(best.get(shape, one), one)
     if not best:
@@ -120,7 +126,9 @@ def read_table(path, chip):
 def write_table(options):
     with open(options.configurations, encoding="utf-8") as file:
         gpu, best = fastest(options.csv, json.load(file)["kernels"])
-    path = options.output or os.path.join(HERE, "tuned", gpu.split()[-1].lower() + ".json")
+    if options.most_us:
+        best = {shape: one for shape, one in best.items() if one[0] <= options.most_us and shape in known_rows()}
+    path = options.output or os.path.join(HERE, "tuned", gpu.split()[1].lower() + ".json")
     entries = read_table(path, options.chip)
     entries.update(best)
     lines = [json.dumps({"m": m, "n": n, "k": k, "config": config, "us": us})
@@ -146,6 +154,7 @@ def main():
     second.add_argument("csv")
     second.add_argument("--configurations", default=CONFIGURATIONS, help="what the kernels of the measurements are")
     second.add_argument("--output")
+    second.add_argument("--most-us", type=float, help="only rows of rows.csv that take no longer: of a survey, whose longer ones ran into the power limit")
     for command in (first, second):
         command.add_argument("--chip", default="sm_90a")
     options = parser.parse_args()
