@@ -13,9 +13,9 @@
 #   torch     python3 has PyTorch
 #   pytest-torch, pytest-ml_dtypes, pytest-ipykernel  so has the Python that runs the package's tests, or ml_dtypes, or IPython's kernel
 #   numpy     there is a Python with pytest and NumPy
-#   foreign   FP8_FOREIGN names a folder with checkouts of other projects (docs/ForeignKernels.md)
+#   foreign   FP8_FOREIGN names a folder with checkouts of other projects (docs/evidence/ForeignKernels.md)
 #   wheel     the Python package was built (./dev wheel)
-#   sentryward-0.1.1  a Python has this version of the verifier that judges kernels (docs/Judge.md)
+#   sentryward-0.1.1  a Python has this version of the verifier that judges kernels (docs/evidence/Judge.md)
 #   full      FP8_TEST_FULL=1 (./dev check --full): every point of every matrix
 # Substitutions: the tools by name; %python; %pytest, the first Python that has it and NumPy, which is %numpy_python; %foreign; %judge, the one that has SentryWard; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm; %fp8_fakecuda and
 # %fp8_oldcuda, the drivers without a GPU of test/Runtime; %mlir_c_runner_utils, what programs print with, in %mlir_lib.

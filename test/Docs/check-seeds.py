@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Holds the table of docs/Seeds.md to the code. Every item of the seeds has its
+"""Holds the table of docs/evidence/Seeds.md to the code. Every item of the seeds has its
 row; every op and type of a row stands in the IR of the row's kernel, which
 computes right numbers on the simulator; and what the last cell says is tried:
 

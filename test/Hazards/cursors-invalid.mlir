@@ -1,4 +1,4 @@
-// Hazards 14 to 20 of docs/Hazards.md: cursors that are copied or made of nothing, handles that outlive what they stand for.
+// Hazards 14 to 20 of docs/evidence/Hazards.md: cursors that are copied or made of nothing, handles that outlive what they stand for.
 // RUN: fp8-opt %s -split-input-file -verify-diagnostics
 
 // 14: a copy of the cursor steps as well.

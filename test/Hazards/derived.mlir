@@ -1,4 +1,4 @@
-// What hazards 3, 29, 30 and 35 of docs/Hazards.md leave to agreement, and the lowering derives.
+// What hazards 3, 29, 30 and 35 of docs/evidence/Hazards.md leave to agreement, and the lowering derives.
 // RUN: fp8-opt %s --convert-fp8-to-nvvm --canonicalize --cse | FileCheck %s
 
 !a = !fp8.tile<8x128xf8E4M3FN, swizzle_128b>

@@ -1,4 +1,4 @@
-// Hazards 23 to 37 of docs/Hazards.md: shapes, types and maps that would give wrong numbers.
+// Hazards 23 to 37 of docs/evidence/Hazards.md: shapes, types and maps that would give wrong numbers.
 // RUN: fp8-opt %s --fp8-structure-gemm -split-input-file -verify-diagnostics
 
 // 23: K blocks in groups, each of which overwrites the one before.

@@ -1,4 +1,4 @@
-// Hazards 1 to 13 of docs/Hazards.md: hand-overs that are left out, made twice, or made by some threads only.
+// Hazards 1 to 13 of docs/evidence/Hazards.md: hand-overs that are left out, made twice, or made by some threads only.
 // RUN: fp8-opt %s -split-input-file -verify-diagnostics
 
 // 2: an epilogue gives its end back without having signalled.

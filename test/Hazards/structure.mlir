@@ -1,4 +1,4 @@
-// What hazards 31, 32 and 35 of docs/Hazards.md are about, in the kernel that the GEMM op becomes.
+// What hazards 31, 32 and 35 of docs/evidence/Hazards.md are about, in the kernel that the GEMM op becomes.
 // RUN: fp8-opt %s --fp8-structure-gemm -split-input-file | FileCheck %s
 
 // 32: as many accumulators as tensor memory has room for, not two: 128 columns each, or 96.

@@ -14,7 +14,7 @@ ROUNDED_TO_8_BITS = 4e-2  # to three bits of mantissa
 GROUPS = "0 256x128x256\n1 256x64x256\n"
 
 
-# What kernels lack (docs/ForeignKernels.md#finds): a fence behind the init of an mbarrier that the other CTA of the pair uses, and one
+# What kernels lack (docs/evidence/ForeignKernels.md#finds): a fence behind the init of an mbarrier that the other CTA of the pair uses, and one
 # between cp.async and the MMA that reads what it wrote.
 PAIR = Mend("cutlass/gemm/kernel/sm100_gemm_tma_warpspecialized.hpp", r"pipeline_init_arrive_relaxed\(cluster_size\);",
             "cutlass::arch::fence_barrier_init();")

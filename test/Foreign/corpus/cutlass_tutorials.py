@@ -9,7 +9,7 @@ from kernels import Program, change, compile_program, prints
 PROJECT = "CUTLASS"
 FOLDER = "examples/cute/tutorial/blackwell"
 
-# What cures the finds (docs/ForeignKernels.md#finds): the copies of threads are fenced for the MMA;
+# What cures the finds (docs/evidence/ForeignKernels.md#finds): the copies of threads are fenced for the MMA;
 MENDED_COPY = [(r"( *// Wait for loads to SMEM to complete)", r"cutlass::arch::fence_view_async_shared();\n\1")]
 # all warps have seen the phases of a step before one of them begins the next;
 MENDED_LOOP = [(r"( *mma_barrier_phase_bit \^= 1;\n)", r"\1__syncthreads();\n")]

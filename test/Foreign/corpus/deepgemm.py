@@ -20,7 +20,7 @@ DTYPES = {BF16: ("bf16", 2), F32: ("f32", 4)}
 
 def fence_reads(header, arrival):
     """What the warpgroups lack that load scales: a fence before the arrival behind which TMA overwrites them, and that its lanes
-    meet (docs/ForeignKernels.md#finds)."""
+    meet (docs/evidence/ForeignKernels.md#finds)."""
     return Mend(f"deep_gemm/impls/{header}.cuh", arrival, "cutlass::arch::fence_view_async_shared(); __syncwarp();")
 
 

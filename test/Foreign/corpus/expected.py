@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Verdicts: a kernel is clean unless it is listed here, with the errors that are finds and the page that explains each."""
 
-PAGE = " (docs/ForeignKernels.md#finds)"
+PAGE = " (docs/evidence/ForeignKernels.md#finds)"
 INIT_BEHIND_FENCE = ({"race"}, "an mbarrier of the other CTA is initialised behind the last fence" + PAGE)
 READS_OVERTAKEN = ({"missing-proxy-fence"}, "TMA may overtake loads whose thread has arrived" + PAGE)
 COPIES_UNFENCED = ({"missing-proxy-fence"}, "an MMA reads what cp.async wrote, with no proxy fence" + PAGE)

@@ -132,7 +132,7 @@ def main():
     parser.add_argument("--sample", type=int, default=24, help="faults of each kernel; 0: all")
     parser.add_argument("--sample-seed", type=int, default=1)
     parser.add_argument("--log", metavar="FILE", help="write each fault as JSON")
-    parser.add_argument("--table", metavar="FILE", help="write the tables of docs/ForeignKernels.md")
+    parser.add_argument("--table", metavar="FILE", help="write the tables of docs/evidence/ForeignKernels.md")
     options = parser.parse_args()
     settings = run.settings_of(options)
     os.makedirs(os.path.join(settings.build, "faults"), exist_ok=True)

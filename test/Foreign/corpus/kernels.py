@@ -124,7 +124,7 @@ def call(command, log):
 
 @dataclasses.dataclass
 class Mend:
-    """Lines that a header of another project lacks (docs/ForeignKernels.md#finds). before: a pattern of what they precede, which the
+    """Lines that a header of another project lacks (docs/evidence/ForeignKernels.md#finds). before: a pattern of what they precede, which the
     header has once."""
 
     header: str

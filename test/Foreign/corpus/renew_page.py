@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Puts tables into docs/ForeignKernels.md.
+"""Puts tables into docs/evidence/ForeignKernels.md.
 
 usage: renew_page.py PAGE [--table FILE] [--faults FILE --log FILE] [--silicon RESULTS.json]
 

@@ -97,7 +97,7 @@ def needs_of(settings, kernel):
 def main():
     parser = argparse.ArgumentParser()
     add_common_arguments(parser)
-    parser.add_argument("--table", metavar="FILE", help="write the table of docs/ForeignKernels.md")
+    parser.add_argument("--table", metavar="FILE", help="write the table of docs/evidence/ForeignKernels.md")
     parser.add_argument("--results", metavar="FILE", help="write the figures as JSON")
     options = parser.parse_args()
     settings = settings_of(options)

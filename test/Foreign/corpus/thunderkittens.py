@@ -17,7 +17,7 @@ SMALLER = [*ONCE, (r".*\bN = (2048|4096|8192|16384);.*\n", ""), (r"\bN = 1024;",
            (r".*(run_benchmark<(\w+::)?config<256, 256|run_benchmark<\w+_gemm::config<256).*\n", "")]
 SMALLER_HOPPER = [*ONCE, (r"\bN = 4096;", "N = 512;")]
 
-# What cures the finds (docs/ForeignKernels.md#finds): the epilogue waits for its accumulator before it lets the scheduler go on, and the
+# What cures the finds (docs/evidence/ForeignKernels.md#finds): the epilogue waits for its accumulator before it lets the scheduler go on, and the
 # leading CTA for the last arrivals of the other;
 MENDED_PAIR = [(r"( *warpgroup::sync\(.*\n *warpgroup::tma::cluster::arrive\(schedule_finished.*\n.*\n)( *wait\(outputs_arrived.*\n)", r"\2\1"),
                (r"if \(!schedule\.success\) break;(\n *}\n *} else if \(cta_rank == 0)",

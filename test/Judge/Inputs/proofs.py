@@ -209,7 +209,7 @@ def choose(options):
 
 
 def tables(found):
-    """Those of docs/Judge.md: families, and all kernels of which the verdicts differ."""
+    """Those of docs/evidence/Judge.md: families, and all kernels of which the verdicts differ."""
     counts = collections.Counter((one.case.family, one.ours, one.agrees) for one in found)
     columns = [(ours, agrees) for ours in (proof.PROVED, proof.REFUTED) for agrees in (True, False)]
     yield "| kernels | proved, race-free | proved, another verdict | refuted, stuck | refuted, another verdict |\n|---|---|---|---|---|"
