@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Configuration of Sphinx for the site. `./dev site` stages the sources with gather.py and passes what is not known here in the
+environment: FP8_SITE_ROOT, the repository; FP8_SITE_VERSION; FP8_LIBRARY, the libfp8.so that the Python package loads."""
+
+import os
+import re
+import sys
+
+root = os.environ["FP8_SITE_ROOT"]
+sys.path[:0] = [os.path.join(root, "docs", "site"), os.path.join(root, "python")]
+
+project = "fp8"
+author = copyright = "The fp8 contributors"
+with open(os.path.join(root, "CMakeLists.txt"), encoding="utf-8") as file:
+    release = re.search(r"project\(fp8 VERSION ([\d.]+)", file.read())[1]
+version = os.environ.get("FP8_SITE_VERSION", release)
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.graphviz", "sphinx_copybutton", "sources", "mlir_lexer"]
+exclude_patterns = []
+suppress_warnings = ["misc.highlighting_failure"]  # of excerpts with ... in them
+
+# Markdown as GitHub shows it: anchors of headings have the same names.
+myst_heading_anchors = 6
+myst_enable_extensions = ["fieldlist"]
+myst_url_schemes = {"http": None, "https": None, "mailto": None, "source": None}
+
+graphviz_output_format = "svg"
+
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+
+highlight_language = "none"
+
+html_theme = "furo"
+html_title = f"fp8 {version}"
+html_static_path = [os.path.join(root, "docs", "site", "_static")]
+html_css_files = ["site.css"]
+templates_path = [os.path.join(root, "docs", "site", "_templates")]
+html_sidebars = {"**": ["sidebar/brand.html", "sidebar/search.html", "sidebar/scroll-start.html", "sidebar/navigation.html",
+                        "versions.html", "sidebar/scroll-end.html"]}
+html_copy_source = False
+html_show_sphinx = False
+copybutton_selector = "div.highlight-sh pre, div.highlight-python pre"

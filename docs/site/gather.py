@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Stages the sources of the site: every document at its place in the repository, an index, and the pages of the reference that are made.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+
+import headers
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOLS = ("fp8-opt", "fp8-run", "fp8-simulate", "fp8-reduce", "fp8-check-ptx", "fp8-check-proof", "fp8-lsp-server")
+PASSES = (("Fp8Pipelines", "Pipelines"), ("Fp8TransformsPasses", "Transforms"), ("Fp8PlanningPasses", "Planning"),
+          ("Fp8ConversionPasses", "Conversion"), ("Fp8BackendPasses", "Backend"))
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def sections():
+    with open(os.path.join(HERE, "contents.toml"), "rb") as file:
+        return tomllib.load(file)["section"]
+
+
+def toctrees():
+    """The navigation, which every page has at its side."""
+    text = ""
+    for section in sections():
+        pages = [page[:-3] for page in section["pages"]]
+        text += "\n```{toctree}\n:hidden:\n:maxdepth: 2\n:caption: %s\n\n%s\n```\n" % (section["title"], "\n".join(pages))
+    return text
+
+
+def clean(text):
+    """Markdown of mlir-tblgen without the comment that heads it and what is for MLIR's own site."""
+    return re.sub(r"^\[TOC\]\n", "", re.sub(r"\A<!--.*?-->\n", "", text, flags=re.S), flags=re.M)
+
+
+def dialect_page(docs):
+    return clean(read(os.path.join(docs, "Dialects", "Fp8Dialect.md")))
+
+
+def interfaces_page(docs):
+    parts = [clean(read(os.path.join(docs, "Interfaces", name + ".md"))) for name in ("Fp8OpInterfaces", "Fp8TypeInterfaces")]
+    return "# Interfaces\n\nWhat ops and types of another dialect implement, so that the checks of this one follow them.\n\n" + "\n".join(
+        re.sub(r"^# ", "## ", part, flags=re.M) for part in parts)
+
+
+def passes_page(docs):
+    text = "# Passes and pipelines\n\nWhat each does to a module, with an example before and after it. `fp8-opt --PASS=OPTION=VALUE` runs it.\n"
+    for name, title in PASSES:
+        path = os.path.join(docs, "Passes", name + ".md")
+        if os.path.exists(path):
+            text += "\n## %s\n\n%s" % (title, clean(read(path)))
+    return text
+
+
+def commands_page(tools):
+    text = "# Command lines\n\nWhat each tool prints for `--help`. The options of `fp8-opt` are ours; it has those of `mlir-opt`, too.\n"
+    for tool in TOOLS:
+        result = subprocess.run([os.path.join(tools, tool), "--help"], check=True, text=True, stdout=subprocess.PIPE)
+        text += "\n## %s\n\n```text\n%s```\n" % (tool, result.stdout)
+    return text
+
+
+PYTHON_MODULES = ("fp8", "fp8.builder", "fp8.quantize", "fp8.reference", "fp8.testing", "fp8.tuning")
+
+
+def python_page():
+    text = "# Python API\n\nMade from the docstrings; [the guide](../docs/Python.md) has the examples.\n"
+    for module in PYTHON_MODULES:
+        text += "\n## %s\n\n```{eval-rst}\n.. automodule:: %s\n   :members:\n   :imported-members:\n   :exclude-members: PHASES\n```\n" % (module, module)
+    return text
+
+
+def stage(root, out, docs, tools):
+    """Writes the sources to `out`. docs: what mlir-tblgen has made; tools: where the programs are, whose --help becomes a page."""
+    made = {
+        "reference/dialect.md": lambda: dialect_page(docs),
+        "reference/interfaces.md": lambda: interfaces_page(docs),
+        "reference/passes.md": lambda: passes_page(docs),
+        "reference/commands.md": lambda: commands_page(tools),
+        "reference/python.md": python_page,
+        "reference/c.md": lambda: headers.c_page(root),
+        "reference/cpp.md": lambda: headers.cpp_page(root),
+    }
+    shutil.rmtree(out, ignore_errors=True)
+    shutil.copytree(os.path.join(root, "docs", "images"), os.path.join(out, "docs", "images"))
+    write(os.path.join(out, "index.md"), read(os.path.join(root, "README.md")) + toctrees())
+    for page in [page for section in sections() for page in section["pages"]]:
+        write(os.path.join(out, page), made[page]() if page in made else read(os.path.join(root, page)))
+    for folder, text in headers.cpp_folders(root):
+        write(os.path.join(out, "reference", "cpp", folder + ".md"), text)
