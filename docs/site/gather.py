@@ -46,8 +46,28 @@ def clean(text):
     return re.sub(r"^\[TOC\]\n", "", re.sub(r"\A<!--.*?-->\n", "", text, flags=re.S), flags=re.M)
 
 
-def dialect_page(docs):
-    return clean(read(os.path.join(docs, "Dialects", "Fp8Dialect.md")))
+def rows(text, header):
+    """The rows, as lists of cells, of all tables whose first row begins with `header`."""
+    for table in re.findall(r"^\| %s.*\n\|[-|]+\n((?:\|.*\n)+)" % header, text, re.M):
+        yield from ([cell.strip() for cell in line.strip("|").split(" | ")] for line in table.splitlines())
+
+
+def op_facts(root):
+    """Of each op, what docs/Semantics.md says beside the description in its .td file, as Markdown."""
+    text = read(os.path.join(root, "docs", "Semantics.md"))
+    rules = {cells[0]: cells[1] for cells in rows(text, r"label \| rule")}
+    facts = {}
+    for cells in rows(text, r"op \|.* rules \|"):
+        name, labels = cells[0].strip("` "), re.findall(r"[A-Z]\d{1,2}", cells[-1])
+        becomes = cells[-2].replace("](#", "](../docs/Semantics.md#")
+        facts[name] = "\n- **Becomes**: %s\n" % becomes + "".join("- **%s**: %s\n" % (label, rules[label].replace("](#", "](../docs/Semantics.md#")) for label in labels)
+    return facts
+
+
+def dialect_page(root, docs):
+    facts = op_facts(root)
+    return re.sub(r"^### `fp8\.(\w+)` \(.*\)\n\n_.*_\n", lambda match: match[0] + facts.get(match[1], ""),
+                  clean(read(os.path.join(docs, "Dialects", "Fp8Dialect.md"))), flags=re.M)
 
 
 def interfaces_page(docs):
@@ -86,7 +106,7 @@ def python_page():
 def stage(root, out, docs, tools):
     """Writes the sources to `out`. docs: what mlir-tblgen has made; tools: where the programs are, whose --help becomes a page."""
     made = {
-        "reference/dialect.md": lambda: dialect_page(docs),
+        "reference/dialect.md": lambda: dialect_page(root, docs),
         "reference/interfaces.md": lambda: interfaces_page(docs),
         "reference/passes.md": lambda: passes_page(docs),
         "reference/commands.md": lambda: commands_page(tools),
