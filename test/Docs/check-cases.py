@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks that the tables of docs/Runtime.md with the headings `group` and `probe` name each group, and each case of the group `probes`, of
+"""Checks that the tables of docs/GpuTests.md with the headings `group` and `probe` name each group, and each case of the group `probes`, of
 test/Integration/cases.json once, and nothing else. `-32b` behind `probe-box-none` is short for `probe-box-32b`.
 
-usage: check-cases.py RUNTIME_MD CASES_JSON
+usage: check-cases.py PAGE CASES_JSON
 """
 
 import json
