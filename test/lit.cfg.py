@@ -14,6 +14,7 @@
 #   pytest-torch, pytest-ml_dtypes, pytest-ipykernel  so has the Python that runs the package's tests, or ml_dtypes, or IPython's kernel
 #   numpy     there is a Python with pytest and NumPy
 #   foreign   FP8_FOREIGN names a folder with checkouts of other projects (docs/evidence/ForeignKernels.md)
+#   sphinx    what builds the site was installed (./dev site, ./dev check)
 #   wheel     the Python package was built (./dev wheel)
 #   sentryward-0.1.1  a Python has this version of the verifier that judges kernels (docs/evidence/Judge.md)
 #   full      FP8_TEST_FULL=1 (./dev check --full): every point of every matrix
@@ -116,6 +117,10 @@ wheels = glob.glob(os.path.join(config.fp8_binary_dir, "python", "*.whl"))
 if wheels:
     config.available_features.add("wheel")
 
+sphinx = os.path.join(config.fp8_binary_dir, "site", "venv", "bin", "python")
+if os.path.exists(sphinx) and has_module("furo", sphinx) and shutil.which("dot"):
+    config.available_features.add("sphinx")
+
 if os.environ.get("FP8_TEST_FULL") == "1":
     config.available_features.add("full")
 for variable in ("FP8_PTXAS", "FP8_TEST_FULL", "CUDA_HOME", "CUDA_PATH", "FP8_CUDA_LIBRARY", "FP8_TRITON_PYTHON", "HOME", "CCACHE_BASEDIR", "CCACHE_SLOPPINESS", "CCACHE_DIR"):
@@ -128,6 +133,7 @@ config.substitutions += [
     ("%foreign", foreign),
     ("%judge", judge or "python-with-sentryward-not-found"),
     ("%fp8_wheel", wheels[0] if wheels else "no-wheel"),
+    ("%sphinx_python", sphinx),
     ("%python", shutil.which("python3")),
     ("%fp8_source", config.fp8_source_dir),
     ("%fp8_build", config.fp8_binary_dir),
