@@ -67,7 +67,7 @@ def op_facts(root):
 def dialect_page(root, docs):
     facts = op_facts(root)
     return re.sub(r"^### `fp8\.(\w+)` \(.*\)\n\n_.*_\n", lambda match: match[0] + facts.get(match[1], ""),
-                  clean(read(os.path.join(docs, "Dialects", "Fp8Dialect.md"))), flags=re.M)
+                  clean(read(os.path.join(docs, "Dialects", "Fp8Dialect.md"))).replace("# 'fp8' Dialect", "# The dialect: ops, types, attributes", 1), flags=re.M)
 
 
 def interfaces_page(docs):

@@ -140,7 +140,7 @@ def pages(app):
                     name = '<a href="%s">%s</a>' % (app.builder.get_relative_uri("source/" + path, "source/" + child), name)
                 items.append("<li>%s</li>" % name)
             body = "<ul>%s</ul>" % "".join(items)
-        yield "source/" + path, {"title": path, "body": "<h1>%s</h1>%s" % (html.escape(path), body)}, "page.html"
+        yield "source/" + path, {"title": path, "body": "<h1>%s</h1>%s" % (html.escape(path).replace("/", "/<wbr>"), body)}, "page.html"
     logger.info("%d files and folders of the repository shown", len(known))
 
 
