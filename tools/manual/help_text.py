@@ -8,8 +8,10 @@ import re
 Option = collections.namedtuple("Option", "flags argument text choices group")
 Help = collections.namedtuple("Help", "summary usage options commands")
 
-CLI11 = re.compile(r"^  (?P<flags>(?:-\w,)?--?[\w-]+(?:\{[^}]*\})?)(?P<rest>.*)$")
-LLVM = re.compile(r"^(?P<indent> {2,6})(?P<flags>--?[\w-]+)(?P<argument>=<[^>]*>)? +- +(?P<text>.*)$")
+CLI11 = re.compile(r"^  (?P<flags>--?[\w-]+(?:\{[^}]*\})?(?:,--?[\w-]+(?:\{[^}]*\})?)*)(?P<rest>.*)$")
+LLVM = re.compile(r"^(?P<indent> {2,6})(?P<flags>--?[\w-]+)(?P<argument>\[?[= ]<[^>]*>\]?)? +- +(?P<text>.*)$")
+# Behind a flag of CLI11: the type, or the words that the value may be, and the default.
+VALUE_OF = re.compile(r"(?P<type>\w*)(?::(?P<check>.*?))?(?:=(?P<default>[^=]+))?$")
 VALUE = re.compile(r"^ +=(?P<value>[\w-]+) +- +(?P<text>.*)$")
 COMMAND = re.compile(r"^  (?P<name>[a-z]\w*)(?: (?P<argument>[A-Z]+))? {2,}(?P<text>.*)$")
 
@@ -36,16 +38,21 @@ def read_cli11(text):
             match = CLI11.match(line)
             if match:
                 flags = re.sub(r"\{[^}]*\}", "", match["flags"]).split(",")
-                argument, _, words = match["rest"].strip().partition("  ")
-                if not match["rest"].startswith(" " * 3) and match["rest"].strip():
-                    choices = re.search(r"\{([^}]*)\}", argument)
-                else:
-                    argument, words, choices = "", match["rest"].strip(), None
-                options.append(Option(flags, argument, words.strip(), [(word, "") for word in choices[1].split(",")] if choices else [], title))
+                argument, words, choices = "", match["rest"].strip(), []
+                if re.match(r" (?:[A-Z][A-Z.]*\b|:|Excludes|Needs)", match["rest"]):
+                    argument, _, words = match["rest"].strip().partition("  ")
+                    argument = re.sub(r"(?:^| )(?:Excludes|Needs): .*", "", argument)
+                    value = VALUE_OF.match(argument)
+                    argument = value["type"] or ("VALUE" if argument else "")
+                    if (value["check"] or "").startswith("{"):
+                        choices = [(word, "") for word in value["check"].strip("{}").split(",")]
+                    words = words.strip() + (" (default: %s)" % value["default"] if value["default"] else "")
+                options.append(Option(flags, argument, words.strip(), choices, title))
             elif line.startswith(" " * 10) and options:
-                options[-1] = options[-1]._replace(text=(options[-1].text + " " + line.strip()).strip())
+                # The default stands last, although it was read first.
+                options[-1] = options[-1]._replace(text=(line.strip() + " " + options[-1].text).strip())
     lines = [line for line in head[1] if line.strip()]
-    usage = next((line[len("Usage: "):] for line in lines if line.startswith("Usage: ")), "")
+    usage = next((re.sub(r"^\S*/", "", line[len("Usage: "):]) for line in lines if line.startswith("Usage: ")), "")
     return Help(" ".join(line for line in lines if not line.startswith("Usage: ")), usage, options, [])
 
 
@@ -60,11 +67,13 @@ def read_llvm(text):
         elif match and len(match["indent"]) > 2 and options and options[-1].group in NESTED:
             # An option of a pass or pipeline is written behind it: --PASS=OPTION=VALUE.
             options[-1].choices.append((match["flags"].lstrip("-") + "=", match["text"]))
+        elif match and any(match["flags"] in option.flags for option in options):
+            continue  # LLVM lists an option twice whose value may be left out
         elif match:
-            options.append(Option([match["flags"]], (match["argument"] or "").strip("=<>"), match["text"], [], group))
+            options.append(Option([match["flags"]], (match["argument"] or "").strip("[= <>]"), match["text"], [], group))
         elif value and options and options[-1].group not in NESTED:
             options[-1].choices.append((value["value"], value["text"]))
-    return Help(overview[1] if overview else "", usage[1] if usage else "", options, [])
+    return Help(re.sub(r"^[\w-]+: ", "", overview[1]) if overview else "", usage[1] if usage else "", options, [])
 
 
 def read_dev(text):
