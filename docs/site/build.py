@@ -4,7 +4,7 @@
 link, and lists the versions that lie in HTML. Needs the packages of requirements.txt, and Graphviz.
 
 usage: build.py ROOT BUILD HTML [--version NAME]
-  BUILD  has docs/ (the target mlir-doc), bin/ and lib/libfp8.so
+  BUILD  has docs/ (the target mlir-doc) and bin/
   HTML   the site is HTML/NAME/index.html; other versions stay there
 """
 
@@ -50,7 +50,7 @@ def main():
     options = parser.parse_args()
     source = os.path.join(os.path.dirname(options.html), "source")
     gather.stage(options.root, source, os.path.join(options.build, "docs"), os.path.join(options.build, "bin"))
-    os.environ.update(FP8_SITE_ROOT=options.root, FP8_SITE_VERSION=options.version, FP8_LIBRARY=os.path.join(options.build, "lib", "libfp8.so"))
+    os.environ.update(FP8_SITE_ROOT=options.root, FP8_SITE_VERSION=options.version)
     html = os.path.join(options.html, options.version)
     subprocess.run([sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", os.path.join(os.path.dirname(options.html), "doctrees"),
                     "-c", gather.HERE, source, html], check=True)

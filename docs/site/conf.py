@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Configuration of Sphinx for the site. `./dev site` stages the sources with gather.py and passes what is not known here in the
-environment: FP8_SITE_ROOT, the repository; FP8_SITE_VERSION; FP8_LIBRARY, the libfp8.so that the Python package loads."""
+environment: FP8_SITE_ROOT, the repository, and FP8_SITE_VERSION."""
 
 import os
 import re
 import sys
 
 root = os.environ["FP8_SITE_ROOT"]
-sys.path[:0] = [os.path.join(root, "docs", "site"), os.path.join(root, "python")]
+sys.path.insert(0, os.path.join(root, "docs", "site"))
 
 project = "fp8"
 author = copyright = "The fp8 contributors"
@@ -15,7 +15,7 @@ with open(os.path.join(root, "CMakeLists.txt"), encoding="utf-8") as file:
     release = re.search(r"project\(fp8 VERSION ([\d.]+)", file.read())[1]
 version = os.environ.get("FP8_SITE_VERSION", release)
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.graphviz", "sphinx_copybutton", "sources", "mlir_lexer"]
+extensions = ["myst_parser", "sphinx.ext.graphviz", "sphinx_copybutton", "sources", "mlir_lexer"]
 exclude_patterns = []
 suppress_warnings = ["misc.highlighting_failure"]  # of excerpts with ... in them
 
@@ -25,13 +25,6 @@ myst_enable_extensions = ["fieldlist"]
 myst_url_schemes = {"http": None, "https": None, "mailto": None, "source": None}
 
 graphviz_output_format = "svg"
-
-autodoc_typehints = "signature"
-autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
-napoleon_google_docstring = True
-napoleon_numpy_docstring = False
-napoleon_use_ivar = True
 
 highlight_language = "none"
 

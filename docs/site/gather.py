@@ -9,6 +9,7 @@ import subprocess
 import tomllib
 
 import headers
+import python_api
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOOLS = ("fp8-opt", "fp8-run", "fp8-simulate", "fp8-reduce", "fp8-check-ptx", "fp8-check-proof", "fp8-lsp-server")
@@ -93,16 +94,6 @@ def commands_page(tools):
     return text
 
 
-PYTHON_MODULES = ("fp8", "fp8.builder", "fp8.quantize", "fp8.reference", "fp8.testing", "fp8.tuning")
-
-
-def python_page():
-    text = "# Python API\n\nMade from the docstrings; [the guide](../docs/Python.md) has the examples.\n"
-    for module in PYTHON_MODULES:
-        text += "\n## %s\n\n```{eval-rst}\n.. automodule:: %s\n   :members:\n   :imported-members:\n   :exclude-members: PHASES\n```\n" % (module, module)
-    return text
-
-
 def stage(root, out, docs, tools):
     """Writes the sources to `out`. docs: what mlir-tblgen has made; tools: where the programs are, whose --help becomes a page."""
     made = {
@@ -110,7 +101,7 @@ def stage(root, out, docs, tools):
         "reference/interfaces.md": lambda: interfaces_page(docs),
         "reference/passes.md": lambda: passes_page(docs),
         "reference/commands.md": lambda: commands_page(tools),
-        "reference/python.md": python_page,
+        "reference/python.md": lambda: python_api.page(root),
         "reference/c.md": lambda: headers.c_page(root),
         "reference/cpp.md": lambda: headers.cpp_page(root),
     }
