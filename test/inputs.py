@@ -57,6 +57,7 @@ def main():
     digest = hashlib.sha256()
     for path in (*source_files(), *built_files(build)):
         add_file(digest, path)
+    add_file(digest, os.path.join(build, "site", "venv", "requirements.txt"))  # there when the test of the site can run
     for name in VARIABLES:
         digest.update(f"{name}={os.environ.get(name)}\n".encode())
     for tool in ("ptxas", "nvcc", "nvdisasm"):

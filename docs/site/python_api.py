@@ -87,5 +87,5 @@ def page(root):
         text += "\n## %s\n%s" % (path, documentation(module))
         for name in exported(module):
             text += entry("%s.%s" % (path, name), resolve(module.members[name]), 3)
-    # A heading of docs/ in a docstring is a path in the repository; on the site it is a page.
-    return re.sub(r"(?<![\w/(])docs/(\w+)\.md(?! )", r"[\1](../docs/\1.md)", text)
+    # A path of a document in a docstring is a link on the site.
+    return re.sub(r"(?<![\w/(])docs/(\w+)\.md\b", r"[\1](../docs/\1.md)", text)
