@@ -89,8 +89,8 @@ def passes_page(docs):
 def commands_page(tools):
     text = "# Command lines\n\nWhat each tool prints for `--help`. The options of `fp8-opt` are ours; it has those of `mlir-opt`, too.\n"
     for tool in TOOLS:
-        result = subprocess.run([os.path.join(tools, tool), "--help"], check=True, text=True, stdout=subprocess.PIPE)
-        text += "\n## %s\n\n```text\n%s```\n" % (tool, result.stdout)
+        result = subprocess.run([os.path.join(tools, tool), "--help"], check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        text += "\n## %s\n\n```text\n%s```\n" % (tool, result.stdout.replace(os.path.join(tools, ""), ""))
     return text
 
 

@@ -52,8 +52,8 @@ def read_cli11(text):
                 # The default stands last, although it was read first.
                 options[-1] = options[-1]._replace(text=(line.strip() + " " + options[-1].text).strip())
     lines = [line for line in head[1] if line.strip()]
-    usage = next((re.sub(r"^\S*/", "", line[len("Usage: "):]) for line in lines if line.startswith("Usage: ")), "")
-    return Help(" ".join(line for line in lines if not line.startswith("Usage: ")), usage, options, [])
+    usage = next((re.sub(r"^\S*/", "", line[len("Usage: "):]) for line in lines if line.lower().startswith("usage: ")), "")
+    return Help(" ".join(line.strip() for line in lines if not line.lower().startswith("usage: ")), usage, options, [])
 
 
 def read_llvm(text):
