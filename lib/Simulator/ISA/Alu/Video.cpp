@@ -109,7 +109,7 @@ Flow video(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]);
   const Video &form = i.get<Video>();
-  eachLane(mask, [&](int l) { d[l] = form.compute(a[l], b[l], c[l]); });
+  forLanes(mask, [&](int l) { d[l] = form.compute(a[l], b[l], c[l]); });
   return Flow::Next;
 }
 
