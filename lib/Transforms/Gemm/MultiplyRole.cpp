@@ -25,13 +25,6 @@ public:
   void build(ValueRange ends);
 
 private:
-  /// A K block while it is multiplied.
-  struct Block {
-    Value stage;
-    int64_t index; ///< of its slot's
-    Value aScales, bRow;
-  };
-
   /// The B scales of the `index`th K block of a step.
   using ScalesOf = function_ref<SmallVector<Value>(Value stage, int64_t index)>;
 
@@ -69,10 +62,6 @@ private:
   Value getNumSteps();
   /// The B scales that the ring brings.
   SmallVector<Value> readScales(Value stage, int64_t index, BScales &scales);
-  Value getTile(const Block &block, gemm::Operand operand) {
-    return TileOp::create(builder, loc, block.stage,
-                          schedule.getTileName(operand, block.index));
-  }
 
   const WarpgroupSchedule &warpgroupSchedule;
 };
@@ -215,30 +204,31 @@ KernelBuilder::Carried MultiplyRole::multiplyStep(ValueRange state,
   FragmentType fragment = schedule.getFragment();
   Type pendingType =
       PendingType::get(builder.getContext(), warpgroupSchedule.getProduct());
-  int64_t parts = fragment.getNumParts(), blocks = schedule.getStep(),
-          count = parts * blocks;
+  int64_t parts = fragment.getNumParts(), count = parts * schedule.getStep();
   Value sums = state.back();
   // Parts of a block, one block after another.
-  SmallVector<Block> taken;
+  int64_t perSlot = parts * schedule.kGroup;
+  SmallVector<Value> stages, aScales, bRows;
   SmallVector<SmallVector<Value>> bScales;
-  auto takeSlot = [&](Value slot) {
-    Value stage = waitsAhead() ? slot : acquire(slot);
-    for (int64_t i = 0; i < schedule.kGroup; ++i) {
-      bScales.push_back(bScalesOf(stage, bScales.size()));
-      Block block{stage, i, {}, {}};
-      block.aScales = getTile(block, gemm::Operand::AScale);
-      if (schedule.problem.hasColumnScales())
-        block.bRow = getTile(block, gemm::Operand::BScale);
-      taken.push_back(block);
-    }
+  auto tile = [&](gemm::Operand operand, int64_t product) -> Value {
+    return TileOp::create(
+        builder, loc, stages.back(),
+        schedule.getTileName(operand, product % perSlot / parts));
   };
   auto start = [&](int64_t product) -> Value {
-    if (product % (parts * schedule.kGroup) == 0)
-      takeSlot(state[product / (parts * schedule.kGroup)]);
-    const Block &block = taken[product / parts];
-    return WarpgroupMmaOp::create(builder, loc, pendingType,
-                                  getTile(block, gemm::Operand::A),
-                                  getTile(block, gemm::Operand::B),
+    if (product % perSlot == 0) {
+      Value slot = state[product / perSlot];
+      stages.push_back(waitsAhead() ? slot : acquire(slot));
+      for (int64_t i = 0; i < schedule.kGroup; ++i)
+        bScales.push_back(bScalesOf(stages.back(), bScales.size()));
+    }
+    Value a = tile(gemm::Operand::A, product),
+          b = tile(gemm::Operand::B, product);
+    aScales.push_back(tile(gemm::Operand::AScale, product));
+    bRows.push_back(schedule.problem.hasColumnScales()
+                        ? tile(gemm::Operand::BScale, product)
+                        : Value());
+    return WarpgroupMmaOp::create(builder, loc, pendingType, a, b,
                                   /*accumulator=*/Value(), product % parts);
   };
   Carried results;
@@ -247,17 +237,16 @@ KernelBuilder::Carried MultiplyRole::multiplyStep(ValueRange state,
     bool hasNext = product + 1 < count;
     if (hasNext && warpgroupSchedule.holdsTwoProducts())
       next = start(product + 1);
-    Block block = taken[product / parts];
     Value computed = WaitMmaOp::create(builder, loc, pending);
-    sums =
-        PromoteOp::create(builder, loc, fragment, sums, computed, block.aScales,
-                          /*block=*/Value(), bScales[product / parts],
-                          block.bRow, product % parts);
+    sums = PromoteOp::create(builder, loc, fragment, sums, computed,
+                             aScales[product], /*block=*/Value(),
+                             bScales[product / parts], bRows[product],
+                             product % parts);
     if (hasNext && !warpgroupSchedule.holdsTwoProducts())
       next = start(product + 1);
-    bool isLast = product % parts == parts - 1;
-    if (isLast && block.index == schedule.kGroup - 1)
-      results.push_back(ReleaseOp::create(builder, loc, block.stage));
+    if (product % perSlot == perSlot - 1)
+      results.push_back(
+          ReleaseOp::create(builder, loc, stages[product / perSlot]));
     pending = next;
   }
   results.push_back(sums);
