@@ -24,6 +24,25 @@ struct AsyncCopy {
   uint64_t sourceOffset;
 };
 
+/// What lanes write, in their order.
+class RunsByCta {
+public:
+  void add(uint32_t rank, const SharedRun &run) {
+    if (runs.empty() || runs.back().first != rank)
+      runs.push_back({rank, {}});
+    runs.back().second.push_back(run);
+  }
+  std::vector<SharedAccess> take() {
+    std::vector<SharedAccess> accesses;
+    for (auto &[rank, list] : runs)
+      accesses.push_back({rank, std::make_shared<Footprint>(std::move(list))});
+    return accesses;
+  }
+
+private:
+  std::vector<std::pair<uint32_t, std::vector<SharedRun>>> runs;
+};
+
 Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
   const uint32_t bytes = uint32_t(i.get<AsyncCopy>().bytes);
@@ -38,8 +57,7 @@ Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
       std::make_unique<AsyncOp>(i, w, __builtin_ctz(mask), Engine::CopyAsync);
   op->pipe = copyPipe(w);
   std::vector<LaneCopy> copies;
-  // By CTA, in the order of the lanes.
-  std::vector<std::pair<uint32_t, std::vector<SharedRun>>> runs;
+  RunsByCta runs;
   uint32_t time = ++w.copyTime;
   AccessTag tag(w.agent(Role::CopyAsync), time, i.index);
   forLanes(mask, [&](int l) {
@@ -73,15 +91,12 @@ Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
     ++pending.writes;
     ++pending.reads;
     pending.time = time;
-    if (runs.empty() || runs.back().first != cta->rank)
-      runs.push_back({cta->rank, {}});
-    runs.back().second.push_back(run);
+    runs.add(cta->rank, run);
     copies.push_back({l, offset, groups.open, sourceBytes, source});
   });
   if (m.stopped)
     return Flow::Next;
-  for (auto &[rank, list] : runs)
-    op->shared.push_back({rank, std::make_shared<Footprint>(std::move(list))});
+  op->shared = runs.take();
   Warp *warp = &w;
   op->complete = [warp, &i, copies = std::move(copies), bytes,
                   actor = GlobalActor{tag, false, nullptr, w.knowledge()}] {
