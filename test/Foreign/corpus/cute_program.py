@@ -24,8 +24,7 @@ sys.path.append(HERE)
 import formats
 
 CUDA = ctypes.CDLL("libcudart.so.13")
-NUMBERS = {"f16": cutlass.Float16, "bf16": cutlass.BFloat16, "f32": cutlass.Float32, "e4m3": cutlass.Float8E4M3FN, "e2m1": cutlass.Float4E2M1FN,
-           "ue8m0": cutlass.Float8E8M0FNU, "ue4m3": cutlass.Float8E4M3FN}
+NUMBERS = {"f16": cutlass.Float16, "bf16": cutlass.BFloat16, "f32": cutlass.Float32}
 RANDOM = np.random.default_rng(5)
 STREAM = driver.CUstream(0)
 
@@ -57,49 +56,17 @@ def example(folder, name):
     return __import__(name)
 
 
-@cute.jit
-def matrix(pointer: cute.Pointer, rows: cutlass.Constexpr, columns: cutlass.Constexpr):
-    return cute.make_tensor(pointer, cute.make_layout((rows, columns, 1), stride=(columns, 1, rows * columns)))
-
-
-def product(kernel, m, n, k, *rest):
-    """(function to compile, its arguments, the result, what it should be) of C = A B^T."""
-    a, b, c = Operand("f16", m, k), Operand("f16", n, k), Operand("f32", m, n, result=True)
+def tensor_op_gemm(m, n, k):
+    """C = A B^T by mma.sync; A and B lie with M and N contiguous."""
+    made = example("ampere/kernel/dense_gemm", "tensorop_gemm").TensorOpGemm(cutlass.Float16, cutlass.Float16, cutlass.Float32, (2, 2, 1))
+    a, b, c = Operand("f16", k, m), Operand("f16", k, n), Operand("f16", m, n, result=True)
 
     @cute.jit
     def launch(a: cute.Pointer, b: cute.Pointer, c: cute.Pointer, stream: driver.CUstream):
-        kernel(matrix(a, m, k), matrix(b, n, k), matrix(c, m, n), *rest, stream)
+        made(cute.make_tensor(a, cute.make_layout((m, k, 1), stride=(1, m, m * k))), cute.make_tensor(b, cute.make_layout((n, k, 1), stride=(1, n, n * k))),
+             cute.make_tensor(c, cute.make_layout((m, n, 1), stride=(n, 1, m * n))), stream)
 
-    return launch, (a.pointer, b.pointer, c.pointer, STREAM), c, a.values @ b.values.T
-
-
-def dense(two_ctas, tile, cluster):
-    made = example("blackwell/kernel/dense_gemm", "dense_gemm_persistent").PersistentDenseGemmKernel(
-        cutlass.Float32, two_ctas, tile, cluster, True)
-    return product(made, 512, 256, 256, 2)
-
-
-def hopper():
-    made = example("hopper/kernel/dense_gemm", "dense_gemm").HopperWgmmaGemmKernel(cutlass.Float32, (128, 128), (2, 1))
-    return product(made, 512, 256, 256)
-
-
-def block_scaled(dtype, scale_type, block, k, tile, cluster):
-    """Scales lie as tcgen05.cp wants them: 512 bytes have 128 rows and four blocks of K."""
-    module = example("blackwell/kernel/blockscaled_gemm", "dense_blockscaled_gemm_persistent")
-    made = module.Sm100BlockScaledPersistentDenseGemmKernel(block, tile, cluster)
-    m, n = 512, 256
-    a, b, c = Operand(dtype, m, k), Operand(dtype, n, k), Operand("bf16", m, n, result=True)
-    scales = [Operand(scale_type, rows // 128, k // block // 4, 32, 4, 4) for rows in (m, n)]
-    major = (module.OperandMajorMode.K, module.OperandMajorMode.K, cutlass.utils.LayoutEnum.ROW_MAJOR)
-
-    @cute.jit
-    def launch(a: cute.Pointer, b: cute.Pointer, a_scales: cute.Pointer, b_scales: cute.Pointer, c: cute.Pointer, stream: driver.CUstream):
-        made(a, b, a_scales, b_scales, c, major, (m, n, k, 1), 2, stream)
-
-    by_row = [np.repeat(each.values.transpose(0, 3, 2, 1, 4).reshape(-1, k // block), block, axis=1) for each in scales]
-    wanted = (a.values * by_row[0]) @ (b.values * by_row[1]).T
-    return launch, (a.pointer, b.pointer, scales[0].pointer, scales[1].pointer, c.pointer, STREAM), c, wanted
+    return launch, (a.pointer, b.pointer, c.pointer, STREAM), c, a.values.T @ b.values
 
 
 def rms_norm(rows, columns):
@@ -116,14 +83,7 @@ def rms_norm(rows, columns):
     return launch, (x.pointer, weight.pointer, y.pointer, STREAM), y, wanted
 
 
-KERNELS = {
-    "dense_sm100": lambda: dense(False, (128, 128), (1, 1)),
-    "dense_2cta_sm100": lambda: dense(True, (256, 128), (2, 1)),
-    "mxfp8_sm100": lambda: block_scaled("e4m3", "ue8m0", 32, 256, (128, 128), (1, 1)),
-    "nvfp4_2cta_sm100": lambda: block_scaled("e2m1", "ue4m3", 16, 512, (256, 128), (2, 1)),
-    "rms_norm_sm100": lambda: rms_norm(4, 32768),
-    "dense_sm90": hopper,
-}
+KERNELS = {"rms_norm_sm100": lambda: rms_norm(4, 32768), "tensor_op_sm100": lambda: tensor_op_gemm(256, 128, 128)}
 
 
 def main():

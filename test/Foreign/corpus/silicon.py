@@ -23,7 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CHIP = "sm_90a"
 PTX_VERSION = "9.0"  # of CUDA 13.0
 # Kernels whose simulated results a GPU of that chip can check.
-DEFAULT = r"deepgemm_sm90|cutlass_(48|57|67)|triton_.*sm90|samples_|marlin_16|tilelang_.*sm90|cub_"
+DEFAULT = r"deepgemm_sm90|cutlass_(48|57|67)|triton_.*sm90|samples_|tilelang_.*sm90"
 LIMIT_S = 60
 # Buffers in which a kernel keeps tensor maps: their bytes are the driver's own.
 OF_MAPS = {"cutlass_57_grouped": {"memory-19"}}
