@@ -13,26 +13,24 @@ namespace {
 using Slice = Timeline::Slice;
 using Track = Timeline::Track;
 
-/// What a wait takes whose barrier is complete: the median of producers' first
-/// waits for each slot, which is free then; without any, the shortest wait.
+/// The most that a wait takes whose barrier is complete, as producers' first
+/// waits for each slot find it; without any, the shortest wait. A role's first
+/// wait of all also fetches instructions, and does not count.
 double findPlainWait(const Timeline &timeline) {
-  std::vector<double> firsts, all;
+  double longest = 0, shortest = timeline.duration;
   for (const Track &track : timeline.tracks) {
     std::set<std::pair<uint32_t, uint32_t>> seen;
     for (const Slice &slice : track.slices) {
       if (slice.kind != Slice::Wait || slice.barrier == Timeline::kNone)
         continue;
-      all.push_back(slice.end - slice.begin);
+      const double time = slice.end - slice.begin;
+      shortest = std::min(shortest, time);
       if (timeline.table.barriers[slice.barrier].name == "empty" &&
-          seen.insert({slice.barrier, slice.stage}).second)
-        firsts.push_back(all.back());
+          seen.insert({slice.barrier, slice.stage}).second && seen.size() > 1)
+        longest = std::max(longest, time);
     }
   }
-  if (firsts.empty())
-    return all.empty() ? 0 : *std::min_element(all.begin(), all.end());
-  auto middle = firsts.begin() + firsts.size() / 2;
-  std::nth_element(firsts.begin(), middle, firsts.end());
-  return *middle;
+  return longest > 0 ? longest : shortest;
 }
 
 /// A walk that begins in one CTA.
@@ -88,13 +86,27 @@ private:
     case Slice::Wait:
       break;
     }
-    if (slice.end - slice.begin <= 2 * plainWait)
+    if (slice.end - slice.begin <= kRounding * plainWait)
       return addUntil(slice.begin, PathPart::Work);
     Arrival last = findArrival(slice);
     if (!last.track)
       return addUntil(slice.begin, PathPart::Wait, slice.barrier);
     track = last.track;
-    addUntil(last.time, PathPart::Transfer, slice.barrier);
+    if (isAsynchronous(slice.barrier))
+      addUntil(last.time, PathPart::Transfer, slice.barrier);
+    else // other warps of the role arrive later than the one with stamps
+      addUntil(last.time, PathPart::Work);
+  }
+
+  /// Whether engines complete the barrier's phases, when the hand-over is past:
+  /// bytes, or an instruction that arrives when what it tracks is complete.
+  bool isAsynchronous(uint32_t barrier) const {
+    const WaitTable::Barrier &found = timeline.table.barriers[barrier];
+    bool tracks = found.bytes != 0;
+    for (const WaitTable::Arrival &arrival : found.arrivals)
+      for (const char *instruction : {"tcgen05.commit", "cp.async"})
+        tracks |= arrival.how.rfind(instruction, 0) == 0;
+    return tracks;
   }
 
   void addUntil(double begin, PathPart::Kind kind,
@@ -130,7 +142,8 @@ private:
         last = {&candidate, handOver.time};
   }
 
-  static constexpr uint32_t kMostCtas = 16; // of a cluster, not portable
+  static constexpr uint32_t kMostCtas = 16;  // of a cluster, not portable
+  static constexpr double kRounding = 1.001; // times are sums of doubles
 
   const Timeline &timeline;
   const double plainWait;

@@ -12,9 +12,9 @@ namespace fp8::launch {
 /// One kind of step of the critical path.
 struct PathPart {
   /// Start: before the first role began. Work: a role works. Transfer: from the
-  /// last hand-over of a barrier's phase to the phase's completion; copies, or
-  /// products, are under way. Wait: for a barrier at which no sampled role has
-  /// arrived. Unrecorded: there was no room for stamps.
+  /// last hand-over of a barrier's phase to the phase's completion by an
+  /// engine; copies, or products, are under way. Wait: for a barrier at which
+  /// no sampled role has arrived. Unrecorded: there was no room for stamps.
   enum Kind { Start, Work, Transfer, Wait, Unrecorded };
   Kind kind;
   uint32_t role;                      ///< that works, handed over or waits
@@ -27,8 +27,8 @@ struct PathPart {
 ///
 /// Before a role's work comes its work so far. Before a wait that was blocked
 /// comes the last arrival at its barrier, in the role that arrived. A wait was
-/// blocked if it took longer than two that found their barrier complete, which
-/// is what a producer's first wait for each slot does.
+/// blocked if it took longer than any that is known to find its barrier
+/// complete: a producer's first waits for each slot.
 std::vector<PathPart> findCriticalPath(const Timeline &timeline);
 
 } // namespace fp8::launch
