@@ -128,6 +128,24 @@ def test_a_call_that_was_made_before(on_gpu):
     ]
 
 
+def test_an_address_that_tma_cannot_read(on_gpu):
+    """A part of a tensor is checked, and copied, though its shape, strides and type are those of a call that was made."""
+    assert on_gpu(TENSOR + textwrap.dedent("""
+        shapes = ((1, m), np.float32, torch.float32), ((n, k), np.uint8, e4m3), ((1, 1), np.float32, torch.float32)
+        others = [Tensor(aligned(shape, dtype), kind) for shape, dtype, kind in shapes]
+        memory, copied = aligned((m * k + 16,), np.uint8), []
+        Tensor.as_strided = Tensor.contiguous = lambda self, *_: copied.append(self.data_ptr() % 16) or self
+        expect(fp8.GemmSpec(d_dtype="f32"))
+        for offset in (0, 0, 4, 0):
+            a = Tensor(memory[offset : offset + m * k].reshape(m, k), e4m3)
+            try:
+                fp8.gemm(a, *others, d=Tensor(aligned((m, n), np.float32)), stream=0x77)
+            except Exception as error:  # the stand-in makes no copies
+                print(type(error).__name__)
+            print(len(checked), len(_torch._plans.entries))
+    """)).splitlines()[-1] == "2 1"
+
+
 NEW_ROWS = TENSOR + """
 n, k = 4096, 7168
 weights = Tensor(aligned((n, k), np.uint8), e4m3), Tensor(aligned((n // 128, k // 128), np.float32))
