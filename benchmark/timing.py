@@ -5,9 +5,13 @@
     python3 benchmark/timing.py benchmark/results/2026-11-22-h200-tune.csv --rows 40 --half held
 
 The rows are shuffled by a fixed seed. The model was fitted to those in even places; "held" takes the others.
+
+Within a shape it ranks configurations. Spearman's correlation counts every row. Kendall's leaves out pairs whose measured times differ by less than
+--noise percent: a second measurement might put those the other way round.
 """
 
 import argparse
+import collections
 import csv
 import json
 import os
@@ -63,11 +67,53 @@ def run(command, text=None):
 def predict(options, row, folder):
     """Microseconds."""
     m, n, k, name, _ = row
-    ptx = os.path.join(folder, "kernel.ptx")
-    run([options.fp8_opt, "-", f"--fp8-gemm-to-ptx=chip=sm_90a problem={m}x{n}x{k}", "--emit=ptx", "-o", ptx],
-        KERNEL.replace("CONFIG", config_of(name)))
-    line = run([options.fp8_run, ptx, "--backend=sim", "--timing", f"--m={m}", f"--n={n}", f"--k={k}"]).splitlines()[-1]
+    ptx = os.path.join(options.keep or folder, f"{m}x{n}x{k}-{name}.ptx" if options.keep else "kernel.ptx")
+    if not (options.keep and os.path.exists(ptx)):
+        run([options.fp8_opt, "-", f"--fp8-gemm-to-ptx=chip=sm_90a problem={m}x{n}x{k}", "--emit=ptx", "-o", ptx],
+            KERNEL.replace("CONFIG", config_of(name)))
+    line = run([options.fp8_run, ptx, "--backend=sim", "--timing", f"--gpu={options.gpu}", f"--m={m}", f"--n={n}", f"--k={k}"]).splitlines()[-1]
     return json.loads(line)["predicted_us"]
+
+
+def ranks(values):
+    """The place of each, from 0; equal ones share the mean of theirs."""
+    ordered = sorted(values)
+    return [ordered.index(value) + (ordered.count(value) - 1) / 2 for value in values]
+
+
+def spearman(measured, predicted):
+    pairs = list(zip(ranks(measured), ranks(predicted)))
+    middle = (len(pairs) - 1) / 2
+    together = sum((one - middle) * (other - middle) for one, other in pairs)
+    spread = [sum((rank - middle) ** 2 for rank in side) for side in zip(*pairs)]
+    return together / (spread[0] * spread[1]) ** 0.5 if all(spread) else 0.0
+
+
+def kendall(measured, predicted, noise):
+    """Over the pairs whose measured times differ by more than `noise` percent; None if there are none."""
+    told = [(measured[i] - measured[j]) * (predicted[i] - predicted[j]) > 0 for i in range(len(measured)) for j in range(i)
+            if max(measured[i], measured[j]) > (1 + noise / 100) * min(measured[i], measured[j])]
+    return 2 * sum(told) / len(told) - 1 if told else None
+
+
+def rank_lines(found, noise):
+    """What the ranking within the shapes of the rows (shape, measured, predicted) is worth; of shapes with five rows or more."""
+    shapes = collections.defaultdict(list)
+    for shape, measured, predicted in found:
+        shapes[shape].append((measured, predicted))
+    lines = []
+    for name, correlate in (("Spearman, every row", spearman), (f"Kendall, pairs more than {noise:g} % apart", lambda *both: kendall(*both, noise))):
+        told = [correlate(*zip(*rows)) for rows in shapes.values() if len(rows) >= 5]
+        told = sorted(one for one in told if one is not None)
+        if told:
+            lines.append("rank correlation within a shape (%s), %d shapes: median %.2f, least %.2f, %d of 0.9 or more" % (
+                name, len(told), told[len(told) // 2], told[0], sum(one >= 0.9 for one in told)))
+    # A choice by the model, instead of by a measurement, of those that were measured.
+    lost = sorted(min(rows, key=lambda row: row[1])[0] / min(rows)[0] - 1 for rows in shapes.values() if len(rows) >= 5)
+    if lost:
+        lines.append("the row of a shape that the model puts first takes %.1f %% more than the fastest in the median, %.1f %% at most" % (
+            100 * lost[len(lost) // 2], 100 * lost[-1]))
+    return lines
 
 
 def main():
@@ -76,23 +122,28 @@ def main():
     parser.add_argument("--half", choices=("fitted", "held", "all"), default="held")
     parser.add_argument("--rows", type=int, default=None, help="so many of them; all by default")
     parser.add_argument("--limit", type=float, help="fail where the median error is larger, in percent")
+    parser.add_argument("--gpu", default="h200", help="whose constants: the GPU of the results")
+    parser.add_argument("--noise", type=float, default=2, help="percent; what is nearer is not ranked")
+    parser.add_argument("--keep", help="a folder for the kernels, which are not compiled again if they are there")
     parser.add_argument("--fp8-opt", default="fp8-opt")
     parser.add_argument("--fp8-run", default="fp8-run")
     options = parser.parse_args()
     rows = read_rows(options.results)
     rows = {"fitted": rows[::2], "held": rows[1::2], "all": rows}[options.half][:options.rows]
-    errors = []
+    errors, found = [], []
     print("| M | N | K | configuration | measured us | predicted us | error |\n|--:|--:|--:|--|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as folder:
         for row in sorted(rows):
             us = predict(options, row, folder)
             errors.append(100 * (us / row[4] - 1))
+            found.append((row[:3], row[4], us))
             print("| %d | %d | %d | %s | %.2f | %.2f | %+.1f %% |" % (row + (us, errors[-1])), flush=True)
     size = sorted(abs(error) for error in errors)
     median = size[len(size) // 2]
     print("\n%d rows (%s): median error %.1f %%, 90 %% within %.1f %%, largest %.1f %%; within 15 %%: %.0f %%; mean %+.1f %%" % (
         len(size), options.half, median, size[len(size) * 9 // 10], size[-1], 100 * sum(one <= 15 for one in size) / len(size),
         sum(errors) / len(errors)))
+    print("\n".join(rank_lines(found, options.noise)))
     if options.limit and median > options.limit:
         sys.exit(f"timing.py: error: the median error exceeds {options.limit} %")
 

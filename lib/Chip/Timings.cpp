@@ -4,8 +4,6 @@
 
 #include "fp8/Chip/Timing.h"
 
-#include <cstring>
-
 namespace fp8::chip {
 namespace {
 
@@ -15,71 +13,132 @@ namespace {
 // docs/Timing.md names, from the value in parentheses.
 constexpr Timing kH200 = {
     /*name=*/"NVIDIA H200",
-    /*multiprocessors=*/132,        // sheet
-    /*clusterMultiprocessors=*/112, // chooser
-    /*partitions=*/4,               // sheet
-    /*gigahertz=*/1.965,            // chooser
-    /*powerShare=*/0.45,            // assumed
-    /*powerSlope=*/0.4,             // fit (0.5, assumed)
-    /*launchUs=*/1.6,               // fit (1.3, assumed)
-    /*earlyUs=*/1,                  // fit (0.8, chooser)
-    /*clusterUs=*/0.3,              // assumed
+    /*multiprocessors=*/132,             // sheet
+    /*clusterMultiprocessors=*/120,      // measured, docs/FirstHour.md
+    /*largeClusterMultiprocessors=*/120, // published: an H100, of 8
+    /*partitions=*/4,                    // sheet
+    /*gigahertz=*/1.965,                 // chooser
+    /*powerShare=*/0.51,                 // fit (0.45, assumed)
+    /*powerSlope=*/0.7,                  // fit (0.5, assumed)
+    /*l2Power=*/0.1,                     // fit (0.2, assumed)
+    /*powerMs=*/18.7,                    // fit (30, assumed)
+    /*launchUs=*/1.53,                   // fit (1.3, assumed)
+    /*earlyUs=*/1,                       // fit (0.8, chooser)
+    /*clusterUs=*/0.21,                  // fit (0.3, assumed)
+    /*earlyUneven=*/0.035,               // fit (0.07, chooser)
     /*issue=*/
     {{
         /*Free*/ {0, 0},
-        /*Arithmetic*/ {1, 4},   // sheet: 32 lanes; published: 4 cycles
-        /*Convert*/ {2.5, 6},    // fit (2, sheet: 16 lanes); assumed
-        /*Divide*/ {20, 100},    // assumed, a sequence of instructions
-        /*Shuffle*/ {2, 26},     // assumed; published
-        /*SharedLoad*/ {1, 23},  // sheet; fit (29, published)
-        /*SharedStore*/ {4, 30}, // sheet: 128 bytes a cycle; assumed
-        /*GlobalLoad*/ {1, 780}, // sheet; fit (500, published: 263 to 744)
-        /*GlobalStore*/ {4, 4},  // assumed
-        /*Synchronise*/ {2, 10}, // assumed; fit (12; published: 6 to 8)
-        /*Tensor*/ {2.6, 4},     // fit (4, assumed)
-        /*Copy*/ {4, 4},         // assumed
+        /*Arithmetic*/ {0.83, 4},    // fit (1, sheet); published
+        /*Packed*/ {2, 4},           // published of a B200
+        /*Integer*/ {0.8, 4},        // fit (1, sheet); published
+        /*Convert*/ {2.8, 6},        // fit (2, sheet: 16 lanes); assumed
+        /*Divide*/ {20, 100},        // assumed, a sequence of instructions
+        /*Shuffle*/ {1.67, 26},      // fit (2, assumed); published
+        /*SharedLoad*/ {1.05, 10.6}, // fit (1, sheet); fit (29, published)
+        /*SharedStore*/ {3.3, 30}, // fit (4, sheet: 128 bytes a cycle); assumed
+        /*GlobalLoad*/ {1, 2020},  // sheet; fit (500, published: 263 to 744)
+        /*GlobalStore*/ {4, 4},    // assumed
+        /*Synchronise*/ {1.67, 9}, // fit (2, assumed; 12, published)
+        /*Tensor*/ {2.2, 4},       // fit (4, assumed)
+        /*Copy*/ {4, 4},           // assumed
     }},
-    /*wakeCycles=*/37.5,         // fit (30; published: 88 for both ways)
+    /*wakeCycles=*/42,           // fit (30; published: 88 for both ways)
     /*arriveCycles=*/8,          // published
-    /*remoteCycles=*/180,        // published
-    /*copyCycles=*/32,           // fit (40; published: 111 with what precedes)
-    /*l2LatencyCycles=*/336,     // fit (420; published: 407)
-    /*dramLatencyCycles=*/880,   // fit (1100; published: 595 ns)
+    /*remoteCycles=*/150,        // fit (180, published)
+    /*l1LatencyCycles=*/40,      // published
+    /*copyCycles=*/27,           // fit (40; published: 111 with what precedes)
+    /*l2LatencyCycles=*/420,     // fit (420; published: 407)
+    /*dramLatencyCycles=*/949,   // fit (1100; published: 595 ns)
     /*mapCycles=*/320,           // published
-    /*fillCycles=*/0.041,        // fit (0.033, chooser)
-    /*l2BytesOfOne=*/64,         // chooser
-    /*l2Bytes=*/5910,            // fit (7392, chooser)
+    /*fillCycles=*/0.055,        // fit (0.033, chooser)
+    /*l2BytesOfOne=*/53.3,       // fit (64, chooser)
+    /*l2Bytes=*/7070,            // fit (4550, measured, docs/FirstHour.md)
+    /*l2Sharers=*/2,             // fit (2, assumed)
     /*dramBytesOfOne=*/42.5,     // fit (34, chooser)
     /*dramBytes=*/2010,          // chooser
-    /*storeBytes=*/32,           // assumed
-    /*storeLatencyCycles=*/600,  // assumed
-    /*remoteBytes=*/16,          // assumed
-    /*remoteLatencyCycles=*/200, // published: 180
+    /*storeBytesOfOne=*/32,      // measured, docs/FirstHour.md
+    /*storeBytes=*/1680,         // fit (2100, an H100, docs/FirstHour.md)
+    /*storeLatencyCycles=*/141,  // fit (600, assumed)
+    /*remoteBytes=*/13.3,        // fit (16, assumed)
+    /*remoteLatencyCycles=*/110, // fit (200; published: 180)
     /*multiplyAdds=*/4096,       // sheet
     /*operandBytes=*/128,        // published
     /*productCycles=*/1,         // published
-    /*productLatencyCycles=*/38, // fit (60; published: 46)
+    /*productLatencyCycles=*/27.8, // fit (60; published: 46)
+    /*tensorMemory=*/{},
 };
 
+// An H200 with the memory of an H100.
+constexpr Timing kH100 = [] {
+  Timing timing = kH200;
+  timing.name = "NVIDIA H100";
+  timing.dramBytes = 1525; // fit (1578; published: 3.02 to 3.17 TB/s)
+  return timing;
+}();
+
+// Nothing of it was measured here. "published": microbenchmarks of B200 and,
+// where it says so, B300 GPUs (docs/Timing.md has who, and how far they
+// differ). "H200": that GPU's constant above.
+constexpr Timing kB200 = [] {
+  Timing timing = kH200;
+  timing.name = "NVIDIA B200";
+  timing.multiprocessors = 148;             // published
+  timing.clusterMultiprocessors = 148;      // assumed
+  timing.largeClusterMultiprocessors = 120; // published: a B300, of 8
+  timing.gigahertz = 1.965;                 // published
+  timing.powerSlope = 0.34;                 // published: 1.58 GHz at full load
+  timing.copyCycles = 48;           // published: a B300; 96 with what precedes
+  timing.l2LatencyCycles = 380;     // published: 450 with issue and wait
+  timing.dramLatencyCycles = 1050;  // published: 1413 with the map's first use
+  timing.mapCycles = 360;           // published
+  timing.l2BytesOfOne = 122;        // published: 28 KiB in 234 cycles
+  timing.l2Bytes = 8650;            // published: a B300, 17 TB/s
+  timing.dramBytesOfOne = 122;      // published: a B300, 240 GB/s
+  timing.dramBytes = 7100 / 1.965;  // published: 7.0 to 7.26 TB/s
+  timing.storeBytesOfOne = 31;      // published: a B300
+  timing.storeBytes = 148 * 20;     // published: 52 cycles for a KiB
+  timing.storeLatencyCycles = 300;  // assumed; published: 209, alone
+  timing.multiplyAdds = 8192;       // published
+  timing.productCycles = 0;         // published
+  timing.productLatencyCycles = 86; // published: 136 with commit and wait
+  timing.tensorMemory = {
+      /*leastRows=*/128,           // published: 64 rows take as long
+      /*pairCycles=*/3,            // published: 1 to 3
+      /*pairLatencyCycles=*/34,    // published: 170 in place of 136
+      /*copyCycles=*/52,           // published: a B300, 32x128b.warpx4
+      /*transferBytes=*/53,        // published: a B300; others 42 to 64
+      /*transferLatencyCycles=*/8, // published: a B300, x1
+      /*allocateCycles=*/240,      // published: a B300
+  };
+  return timing;
+}();
+
 struct Row {
-  const char *chip;
+  std::string_view gpu, chip;
   const Timing *timing;
 };
-constexpr Row kRows[] = {{"sm_90a", &kH200}};
+/// A chip's first GPU is what it stands for.
+constexpr Row kRows[] = {
+    {"h200", "sm_90a", &kH200},
+    {"h100", "sm_90a", &kH100},
+    {"b200", "sm_100a", &kB200},
+};
 
 } // namespace
 
-const Timing *lookupTiming(const char *name) {
+const Timing *lookupTiming(std::string_view chip, std::string_view gpu) {
   for (const Row &row : kRows)
-    if (!std::strcmp(row.chip, name))
+    if (row.chip == chip && (gpu.empty() || row.gpu == gpu))
       return row.timing;
   return nullptr;
 }
 
-std::string getTimedChips() {
+std::string getTimedGpus() {
   std::string names;
   for (const Row &row : kRows)
-    names += (names.empty() ? "" : ", ") + std::string(row.chip);
+    names += (names.empty() ? "" : ", ") + std::string(row.gpu) + " (" +
+             std::string(row.chip) + ")";
   return names;
 }
 

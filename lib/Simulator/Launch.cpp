@@ -83,7 +83,7 @@ private:
   }
 
   const fp8::chip::Timing *timing() const {
-    return fp8::chip::lookupTiming(module.target.c_str());
+    return fp8::chip::lookupTiming(module.target, options.timedGpu);
   }
 
   void predict(const Trace &trace) {
@@ -103,8 +103,11 @@ private:
 
   bool checkTiming() {
     return !options.timing || timing() ||
-           fail("--timing has no constants for " + module.target +
-                    "; it supports " + fp8::chip::getTimedChips(),
+           fail("--timing has no constants for " +
+                    (options.timedGpu.empty() ? ""
+                                              : options.timedGpu + " with ") +
+                    module.target + "; it supports " +
+                    fp8::chip::getTimedGpus(),
                 ErrorKind::LimitExceeded);
   }
 

@@ -3,6 +3,8 @@
 // The command line, by CLI11.
 #include "Options.h"
 
+#include "fp8/Chip/Timing.h"
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <utility>
@@ -138,6 +140,11 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
       ->excludes("--dump")
       ->excludes("--timeline")
       ->excludes("--launch");
+  app.add_option("--gpu", options.simulation.timedGpu,
+                 "With --timing, the GPU: " + chip::getTimedGpus() +
+                     " (default: the first that has the kernel's chip)")
+      ->group(group)
+      ->needs("--timing");
   app.add_option("--step-limit", options.simulation.stepLimit,
                  "Limit for the warp instructions of a run")
       ->group(group);

@@ -30,8 +30,8 @@ public:
   SimulatorBackend(const Options &options, simulated::Kernel kernel)
       : options(options), kernel(std::move(kernel)),
         device(options.memoryLimit) {
-    if (const chip::Timing *timing =
-            chip::lookupTiming(this->kernel.module().target().c_str());
+    if (const chip::Timing *timing = chip::lookupTiming(
+            this->kernel.module().target(), options.simulation.timedGpu);
         timing && options.simulation.timing)
       this->options.simulation.multiprocessorCount =
           static_cast<unsigned>(timing->multiprocessors);

@@ -10,13 +10,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace fp8::chip {
 
 /// Instructions that take alike to issue and to execute.
 enum class IssueClass : uint8_t {
-  Free, ///< ptxas leaves no instruction of it, or one that never waits
-  Arithmetic,
+  Free,       ///< ptxas leaves no instruction of it, or one that never waits
+  Arithmetic, ///< of floating point
+  Packed,     ///< of pairs of f32
+  Integer,    ///< and predicates: much of it ptxas leaves out
   Convert,
   Divide, ///< a sequence of instructions
   Shuffle,
@@ -28,7 +31,7 @@ enum class IssueClass : uint8_t {
   Tensor,      ///< starts or waits for matrix products
   Copy,        ///< starts or waits for copies
 };
-inline constexpr size_t kIssueClasses = 12;
+inline constexpr size_t kIssueClasses = 14;
 
 /// What one warp instruction costs, in cycles of the SM.
 struct IssueCost {
@@ -36,47 +39,72 @@ struct IssueCost {
   double latency; ///< from its issue to the first use of its result
 };
 
+/// Tensor memory, of chips that have it.
+struct TensorMemoryTiming {
+  /// A product of one CTA takes at least as long as one of so many rows.
+  int64_t leastRows;
+  /// What each product of a pair of CTAs takes beside its operands, and the
+  /// latency that it adds.
+  double pairCycles, pairLatencyCycles;
+  /// A copy from shared to tensor memory (tcgen05.cp).
+  double copyCycles;
+  /// Bytes that a warp loads or stores, and the latency of it.
+  double transferBytes, transferLatencyCycles;
+  double allocateCycles; ///< an allocation, and a release
+};
+
 /// Cycles are those of the SM at its boost clock; bytes are per cycle.
 struct Timing {
   const char *name;
   int64_t multiprocessors;
-  int64_t clusterMultiprocessors; ///< that clusters of more than two CTAs find
-  int64_t partitions;             ///< of an SM, each with an issue slot
+  /// That clusters of three CTAs or more find, and those of more than four.
+  int64_t clusterMultiprocessors, largeClusterMultiprocessors;
+  int64_t partitions; ///< of an SM, each with an issue slot
   double gigahertz;
-  /// Where the tensor cores work for a larger share than `powerShare` of the
-  /// cycles, the clock falls by `powerSlope` for each further part.
-  double powerShare, powerSlope;
+  /// The load is the share of the cycles in which the tensor cores work, and
+  /// `l2Power` of that of L2. Where it exceeds `powerShare`, the clock falls by
+  /// `powerSlope` for each further part, with a time constant of `powerMs`.
+  double powerShare, powerSlope, l2Power, powerMs;
   /// From one kernel's end to the next one's first instruction, what a
   /// programmatic launch saves of it, and what a cluster adds.
   double launchUs, earlyUs, clusterUs;
+  /// By what memory and L2 are slower for a programmatic launch that leaves SMs
+  /// idle, but less than half of them: its CTAs stand where SMs were free.
+  double earlyUneven;
   std::array<IssueCost, kIssueClasses> issue;
   /// From the completion of a phase to the first instruction behind a wait; and
   /// from an arrival to its effect, in the CTA and in another.
   double wakeCycles, arriveCycles, remoteCycles;
+  /// A load of a line that the CTA has loaded from before.
+  double l1LatencyCycles;
   /// The TMA: what a copy takes of the unit, the latency of a copy from L2 and
   /// from memory, and the first use of a tensor map.
   double copyCycles, l2LatencyCycles, dramLatencyCycles, mapCycles;
-  /// What L2 takes for a row of a box that lies outside the tensor, of boxes
-  /// with sixteen such rows or more: all SMs ask one place of it.
+  /// What L2 takes for each row of a box outside the tensor beyond the
+  /// sixteenth: all SMs ask one place of it.
   double fillCycles;
-  /// Bytes from L2 to an SM, from L2 to all SMs, from memory to an SM, and from
-  /// memory to all SMs.
-  double l2BytesOfOne, l2Bytes, dramBytesOfOne, dramBytes;
-  /// A store by the TMA: bytes that it reads, and its latency.
-  double storeBytes, storeLatencyCycles;
+  /// Bytes from L2 to an SM; from L2 to all SMs of what each alone asks for,
+  /// and how many that ask for the same at most count as one; from memory to an
+  /// SM, and from memory to all SMs.
+  double l2BytesOfOne, l2Bytes, l2Sharers, dramBytesOfOne, dramBytes;
+  /// A store by the TMA: bytes that it reads, of one SM and of all, and its
+  /// latency.
+  double storeBytesOfOne, storeBytes, storeLatencyCycles;
   /// Writes to the shared memory of another CTA.
   double remoteBytes, remoteLatencyCycles;
   /// Multiply-adds of 8 bits, bytes of shared memory that operands take, the
   /// cycles that each product adds to its operands', and the latency from a
   /// product's end to its sums.
   double multiplyAdds, operandBytes, productCycles, productLatencyCycles;
+  TensorMemoryTiming tensorMemory;
 };
 
-/// The constants for the chip called `name`; null if it has none.
-const Timing *lookupTiming(const char *name);
+/// The constants of the GPU called `gpu` ("h100"), which has the chip; of an
+/// empty name, those of the chip's first GPU. Null if there are none.
+const Timing *lookupTiming(std::string_view chip, std::string_view gpu = {});
 
-/// The names of the chips that have constants, with commas between them.
-std::string getTimedChips();
+/// The GPUs that have constants and their chips: "h200 (sm_90a), ...".
+std::string getTimedGpus();
 
 } // namespace fp8::chip
 

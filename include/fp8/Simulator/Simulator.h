@@ -106,6 +106,7 @@ struct Options {
   /// alone, on one thread, and computes no matrix products, so the results are
   /// meaningless. An error for chips without constants (fp8/Chip/Timing.h).
   bool timing = false;
+  std::string timedGpu; ///< "h100"; empty: the first that has the chip
   /// Threads of the host that run clusters; 0: one for each of its cores. They
   /// change the time that a launch takes, and nothing else.
   unsigned threads = 0;

@@ -246,7 +246,8 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
     warp.releaseRelaxed(barrier.arriving);
   else
     warp.release(barrier.arriving);
-  if (timing)
+  // What an engine brings was traced when it was asked for.
+  if (timing && !carried)
     timing->arrived(warp, barrier);
   barrier.pending -= count;
   if (!barrier.pending && barrier.transactions < 0) {

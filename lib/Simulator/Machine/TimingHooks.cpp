@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 using namespace fp8::sim;
 
@@ -37,6 +38,33 @@ TimingHooks::TimingHooks(const Machine &machine, Trace &trace)
     for (const auto &warp : cta->warps)
       trace.warps.push_back({cta->rank, warp->id, {}});
   stores.resize(trace.warps.size());
+  lines.resize(machine.ctas.size());
+}
+
+template <TraceEvent::Kind kind>
+void TimingHooks::add(const Warp &warp, const Inst &) {
+  TraceEvent event;
+  event.kind = kind;
+  trace.add(warp.globalIndex, event);
+}
+
+/// `source`: the operand that has the address; the offset of a cp.async is left
+/// out. Where the address is overwritten, the lines are not known, and count as
+/// new.
+template <TraceEvent::Kind kind, unsigned source>
+void TimingHooks::loadGlobal(const Warp &warp, const Inst &inst) {
+  constexpr unsigned kLineBits = 7; // of L1 (CUDA programming guide)
+  TraceEvent event;
+  event.kind = kind;
+  const uint64_t *address = warp.row(inst.s[source]);
+  bool overwritten = std::find(inst.d, inst.d + inst.destinations,
+                               inst.s[source]) != inst.d + inst.destinations;
+  forLanes(warp.executing().mask, [&](int lane) {
+    uint64_t line =
+        (address[lane] + (source ? 0 : uint64_t(inst.offset))) >> kLineBits;
+    event.count += overwritten || lines[warp.cta.rank].insert(line).second;
+  });
+  trace.add(warp.globalIndex, event);
 }
 
 TimingHooks::Action TimingHooks::actionOf(const Inst &inst) {
@@ -51,6 +79,28 @@ TimingHooks::Action TimingHooks::actionOf(const Inst &inst) {
     return &TimingHooks::waitForProducts;
   if (text.opcode == "cp" && has(text, "bulk") && has(text, "wait_group"))
     return &TimingHooks::waitForStores;
+  if (text.opcode == "cp" && has(text, "async") && !has(text, "bulk") &&
+      (has(text, "ca") || has(text, "cg")))
+    return &TimingHooks::loadGlobal<TraceEvent::Kind::AsyncCopy, 1>;
+  if (text.opcode == "ld" && has(text, "global"))
+    return &TimingHooks::loadGlobal<TraceEvent::Kind::GlobalLoad, 0>;
+  return text.opcode == "tcgen05" ? actionOfTensorMemory(inst) : nullptr;
+}
+
+TimingHooks::Action TimingHooks::actionOfTensorMemory(const Inst &inst) {
+  using Kind = TraceEvent::Kind;
+  constexpr std::pair<std::string_view, Action> kActions[] = {
+      {"ld", &TimingHooks::transfer},
+      {"st", &TimingHooks::transfer},
+      {"cp", &TimingHooks::copyToTensorMemory},
+      {"wait::ld", &TimingHooks::add<Kind::TransferWait>},
+      {"wait::st", &TimingHooks::add<Kind::TransferWait>},
+      {"alloc", &TimingHooks::add<Kind::Allocate>},
+      {"dealloc", &TimingHooks::add<Kind::Allocate>},
+  };
+  for (const auto &[qualifier, action] : kActions)
+    if (has(*inst.text, qualifier))
+      return action;
   return nullptr;
 }
 
@@ -98,7 +148,11 @@ void TimingHooks::copied(const Warp &warp, const Mbarrier &barrier,
   event.beyond = uint16_t(copy.rowsBeyond);
   if (copy.address) {
     event.buffer = bufferAt(copy.address);
-    trace.buffers[event.buffer].loaded += event.inside;
+    Trace::Buffer &buffer = trace.buffers[event.buffer];
+    if (!buffer.loaded)
+      buffer.first = copy.begin;
+    buffer.rounds += warp.cta.rank == 0 && copy.begin == buffer.first;
+    buffer.loaded += event.inside;
   }
   trace.add(warp.globalIndex, event);
 }
@@ -157,6 +211,7 @@ void TimingHooks::startProduct(const Warp &warp, const Inst &inst) {
   TraceEvent event;
   event.kind = TraceEvent::Kind::Mma;
   event.count = warp.wgmma.issued;
+  event.rows = 64;
   for (const std::string &qualifier : inst.text->qualifiers)
     if (qualifier.rfind("m64n", 0) == 0)
       event.columns = uint16_t(std::atoi(qualifier.c_str() + 4));
@@ -164,7 +219,7 @@ void TimingHooks::startProduct(const Warp &warp, const Inst &inst) {
   bool fromRegisters =
       inst.text->operands.size() > 1 &&
       inst.text->operands[1].kind == ast::Operand::Kind::Vector;
-  event.depthBytes = fromRegisters ? 0 : 32;
+  event.bytes = 32u * (event.columns + (fromRegisters ? 0u : event.rows));
   trace.add(warp.globalIndex, event);
 }
 
@@ -175,5 +230,42 @@ void TimingHooks::waitForProducts(const Warp &warp, const Inst &inst) {
   event.kind = TraceEvent::Kind::MmaWait;
   event.count =
       commits.size() > pending ? commits[commits.size() - 1 - pending] : 0;
+  trace.add(warp.globalIndex, event);
+}
+
+void TimingHooks::multiplied(const Warp &warp, const Product &product) {
+  TraceEvent event;
+  event.kind = TraceEvent::Kind::TensorMma;
+  event.rows = uint16_t(product.rows);
+  event.columns = uint16_t(product.columns);
+  event.bytes = product.bytes;
+  event.pair = product.pair;
+  trace.add(warp.globalIndex, event);
+}
+
+size_t TimingHooks::committed(const Warp &warp, const Mbarrier &barrier) {
+  TraceEvent event;
+  event.kind = TraceEvent::Kind::Commit;
+  event.phase = TraceEvent::kNoPhase;
+  event.isRemote = barrier.cta != &warp.cta;
+  trace.add(warp.globalIndex, event);
+  return trace.events.size() - 1;
+}
+
+void TimingHooks::landed(size_t ticket, const Mbarrier &barrier) {
+  trace.events[ticket].phase = phaseOf(barrier, barrier.time());
+}
+
+void TimingHooks::transfer(const Warp &warp, const Inst &inst) {
+  TraceEvent event;
+  event.kind = TraceEvent::Kind::Transfer;
+  event.bytes = 32u * sizeof(uint32_t) * inst.listCount;
+  trace.add(warp.globalIndex, event);
+}
+
+void TimingHooks::copyToTensorMemory(const Warp &warp, const Inst &inst) {
+  TraceEvent event;
+  event.kind = TraceEvent::Kind::TensorCopy;
+  event.pair = has(*inst.text, "cta_group::2");
   trace.add(warp.globalIndex, event);
 }

@@ -10,6 +10,7 @@
 #include "Timing/Trace.h"
 
 #include <functional>
+#include <unordered_set>
 #include <vector>
 
 namespace fp8::sim {
@@ -23,7 +24,6 @@ public:
   /// After an instruction has taken effect.
   void executed(const Warp &warp, const Inst &inst);
   void waited(const Warp &warp, const Mbarrier &barrier);
-  /// Of the warp itself, or of what it has issued before.
   void arrived(const Warp &warp, const Mbarrier &barrier);
   /// A copy to shared memory.
   struct Copy {
@@ -31,9 +31,20 @@ public:
     uint32_t bytes;
     uint32_t inside;      ///< of them, in the tensor
     uint32_t rowsBeyond;  ///< of the box, not in the tensor
+    uint64_t begin;       ///< where in the tensor; other boxes have others
     uint32_t targets = 1; ///< CTAs that share what is read
   };
   void copied(const Warp &warp, const Mbarrier &barrier, const Copy &copy);
+  /// What tcgen05.mma multiplies, of one CTA: rows of A, columns, and the bytes
+  /// of operands in its shared memory.
+  struct Product {
+    uint32_t rows, columns, bytes;
+    bool pair;
+  };
+  void multiplied(const Warp &warp, const Product &product);
+  /// An arrival behind what the warp has started; its ticket for `landed`.
+  size_t committed(const Warp &warp, const Mbarrier &barrier);
+  void landed(size_t ticket, const Mbarrier &barrier);
   /// `bytes`: that lie in the tensor.
   void stored(const Warp &warp, int lane, uint64_t address, uint32_t bytes);
 
@@ -44,13 +55,24 @@ private:
   std::vector<Action> actions; ///< by instruction; null: none
   /// By warp: the bulk group of each of its stores.
   std::vector<std::vector<uint32_t>> stores;
+  /// By CTA: the lines of global memory that its threads have loaded from.
+  std::vector<std::unordered_set<uint64_t>> lines;
 
   static Action actionOf(const Inst &inst);
+  static Action actionOfTensorMemory(const Inst &inst);
   void meetNamed(const Warp &warp, const Inst &inst);
   void meetCluster(const Warp &warp, const Inst &inst);
   void startProduct(const Warp &warp, const Inst &inst);
   void waitForProducts(const Warp &warp, const Inst &inst);
   void waitForStores(const Warp &warp, const Inst &inst);
+  /// A load by threads, of what operand `source` points to.
+  template <TraceEvent::Kind kind, unsigned source>
+  void loadGlobal(const Warp &warp, const Inst &inst);
+  void transfer(const Warp &warp, const Inst &inst);
+  void copyToTensorMemory(const Warp &warp, const Inst &inst);
+  /// An event that has nothing but its kind.
+  template <TraceEvent::Kind kind>
+  void add(const Warp &warp, const Inst &inst);
   uint32_t phaseOf(const Mbarrier &barrier, uint32_t time);
   uint32_t bufferAt(uint64_t address);
 };

@@ -17,7 +17,8 @@ struct Row {
   IssueClass kind;
 };
 
-/// The first row that fits holds; what fits none is arithmetic.
+/// The first row that fits holds; what fits none is arithmetic, of integers
+/// where no type is one of floating point.
 constexpr Row kRows[] = {
     {"mov", "", IssueClass::Free},
     {"cvta", "", IssueClass::Free},
@@ -54,6 +55,11 @@ constexpr Row kRows[] = {
     {"griddepcontrol", "", IssueClass::Synchronise},
     {"setmaxnreg", "", IssueClass::Synchronise},
     {"wgmma", "", IssueClass::Tensor},
+    {"tcgen05", "mma", IssueClass::Tensor},
+    {"tcgen05", "cp", IssueClass::Tensor},
+    {"tcgen05", "ld", IssueClass::Arithmetic},
+    {"tcgen05", "st", IssueClass::Arithmetic},
+    {"tcgen05", "", IssueClass::Synchronise},
     {"cp", "", IssueClass::Copy},
     {"prefetch", "", IssueClass::Copy},
 };
@@ -66,7 +72,13 @@ IssueClass fp8::sim::classify(const ast::Instruction &text) {
         (row.qualifier.empty() ||
          std::find(q.begin(), q.end(), row.qualifier) != q.end()))
       return row.kind;
-  return IssueClass::Arithmetic;
+  if (std::find(q.begin(), q.end(), "f32x2") != q.end())
+    return IssueClass::Packed;
+  const bool isFloat = std::any_of(q.begin(), q.end(), [](const auto &word) {
+    return word.find("f16") != word.npos || word.find("f32") != word.npos ||
+           word == "f64";
+  });
+  return isFloat ? IssueClass::Arithmetic : IssueClass::Integer;
 }
 
 Costs::Costs(const Program &program, const chip::Timing &timing)
@@ -87,8 +99,11 @@ Costs::Costs(const Program &program, const chip::Timing &timing)
   };
   for (const sim::Inst &inst : program.code) {
     Inst one{};
-    if (inst.text)
-      one.cost = timing.issue[size_t(classify(*inst.text))];
+    if (inst.text) {
+      IssueClass kind = classify(*inst.text);
+      one.cost = timing.issue[size_t(kind)];
+      one.loadsGlobal = kind == IssueClass::GlobalLoad;
+    }
     one.reads = uint32_t(rows.size());
     addPredicate(inst.guard);
     for (unsigned n = 0; n < inst.sources; ++n)

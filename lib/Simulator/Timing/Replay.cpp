@@ -5,7 +5,7 @@
 #include "Timing/Replay.h"
 
 #include <algorithm>
-#include <deque>
+#include <cmath>
 
 using namespace fp8::sim;
 
@@ -25,7 +25,8 @@ struct Queue {
 /// The engines of one CTA's SM.
 struct Multiprocessor {
   std::vector<Queue> partitions;
-  Queue tensor, copies, l2, dram, stores, remote;
+  std::vector<Queue> transfers; ///< by partition: from and to tensor memory
+  Queue tensor, copies, l2, dram, stores, remote, tensorCopies;
 };
 
 struct Phase {
@@ -54,6 +55,9 @@ struct WarpState {
     double read, done;
   };
   std::vector<Store> stores;
+  double loadLatency = 0; ///< of its last load from global memory
+  double transferred = 0; ///< when its transfers end
+  double started = 0;     ///< when what commits wait for ends
   std::vector<bool> maps; ///< by buffer: its tensor map was used
 };
 
@@ -80,23 +84,32 @@ private:
   std::vector<WarpState> warps;
   std::vector<double> missShare; ///< by buffer: of its loads, from memory
   std::vector<bool> missLatency; ///< by buffer: loads wait for memory
+  std::vector<double> l2Cycles;  ///< by buffer: of a byte from L2
   double resident, active; ///< CTAs at a time, and of them those with work
-  double l2Bytes, dramBytes;
+  double dramBytes;
   double end = 0;
 
   void shareMemory();
+  double loadLatency(const TraceEvent &event) const {
+    return event.count
+               ? t.issue[size_t(fp8::chip::IssueClass::GlobalLoad)].latency
+               : t.l1LatencyCycles;
+  }
   bool runWarp(uint32_t index, double until);
   void execute(uint32_t warp, uint32_t inst);
   bool handle(uint32_t warp, const TraceEvent &event);
   void arrive(uint32_t phase, double at);
   double load(WarpState &warp, Multiprocessor &sm, const TraceEvent &event);
   void startProduct(uint32_t warp, const TraceEvent &event);
+  double mathCycles(const TraceEvent &event) const;
+  void startTensorWork(uint32_t warp, const TraceEvent &event);
   bool waitForProducts(uint32_t warp, const TraceEvent &event);
   Products &groupOf(uint32_t warp) {
     return groups[trace.warps[warp].cta * 8 +
                   trace.warps[warp].id / kWarpsOfGroup];
   }
   KernelTime result() const;
+  void setClock(KernelTime &time, double load) const;
 };
 
 Replayer::Replayer(const Trace &trace, const Costs &costs,
@@ -104,8 +117,10 @@ Replayer::Replayer(const Trace &trace, const Costs &costs,
     : trace(trace), costs(costs), t(t), launch(launch), sms(launch.clusterCtas),
       phases(trace.phases), groups(launch.clusterCtas * 8),
       warps(trace.warps.size()) {
-  for (Multiprocessor &sm : sms)
+  for (Multiprocessor &sm : sms) {
     sm.partitions.resize(size_t(t.partitions));
+    sm.transfers.resize(size_t(t.partitions));
+  }
   for (WarpState &warp : warps) {
     warp.ready.resize(costs.registers());
     warp.maps.resize(trace.buffers.size());
@@ -113,7 +128,9 @@ Replayer::Replayer(const Trace &trace, const Costs &costs,
   for (const TraceEvent &event : trace.events)
     if (event.kind == TraceEvent::Kind::Arrive ||
         event.kind == TraceEvent::Kind::Load ||
-        event.kind == TraceEvent::Kind::Remote)
+        event.kind == TraceEvent::Kind::Remote ||
+        (event.kind == TraceEvent::Kind::Commit &&
+         event.phase != TraceEvent::kNoPhase))
       ++phases[event.phase].pending;
   shareMemory();
 }
@@ -121,8 +138,10 @@ Replayer::Replayer(const Trace &trace, const Costs &costs,
 /// The other CTAs do what those of the trace do, as long as there is work: the
 /// bytes of the output tell how much.
 void Replayer::shareMemory() {
-  const double sms = double(launch.clusterCtas > 2 ? t.clusterMultiprocessors
-                                                   : t.multiprocessors);
+  const double sms =
+      double(launch.clusterCtas > 4   ? t.largeClusterMultiprocessors
+             : launch.clusterCtas > 2 ? t.clusterMultiprocessors
+                                      : t.multiprocessors);
   resident = std::min(double(launch.ctas), sms);
   double clusters = double(launch.ctas) / double(launch.clusterCtas);
   double has = 0, stores = 0;
@@ -133,13 +152,19 @@ void Replayer::shareMemory() {
     }
   double share = stores ? std::min(1.0, has / stores) : 1;
   active = std::max(1.0, resident * share);
-  l2Bytes = std::min(t.l2BytesOfOne, t.l2Bytes / active);
-  dramBytes = std::min(t.dramBytesOfOne, t.dramBytes / active);
+  const bool uneven =
+      launch.programmatic && active < sms * 15 / 16 && active > sms / 2;
+  const double even = uneven ? 1 / (1 + t.earlyUneven) : 1;
+  dramBytes = even * std::min(t.dramBytesOfOne, t.dramBytes / active);
   for (const Trace::Buffer &buffer : trace.buffers) {
     double loads = double(buffer.loaded) * clusters * share;
     double miss = loads ? std::min(1.0, double(buffer.bytes) / loads) : 0;
     missShare.push_back(miss);
     missLatency.push_back(miss * active >= 0.5);
+    // L2 answers several SMs that ask for the same at a time by one access.
+    double sharers = miss ? std::min(1 / miss, t.l2Sharers) : 1;
+    l2Cycles.push_back(
+        std::max(1 / t.l2BytesOfOne, active / sharers / t.l2Bytes) / even);
   }
 }
 
@@ -161,11 +186,16 @@ double Replayer::load(WarpState &warp, Multiprocessor &sm,
     at += t.mapCycles;
   }
   double bytes = event.bytes;
-  double fill =
-      event.beyond < kFewRows ? 0 : event.beyond * t.fillCycles * active;
-  double l2 = sm.l2.take(at, bytes / l2Bytes + fill) + t.l2LatencyCycles;
-  double dram =
-      sm.dram.take(at, event.inside * missShare[event.buffer] / dramBytes);
+  // CTAs that have had tiles before no longer ask for the same at a time.
+  double fill = event.beyond < kFewRows
+                    ? 0
+                    : (event.beyond - kFewRows) * t.fillCycles * active /
+                          std::max(1u, trace.buffers[event.buffer].rounds);
+  double l2 =
+      sm.l2.take(at, bytes * l2Cycles[event.buffer] + fill) + t.l2LatencyCycles;
+  // What is asked of memory waits behind the rows that all ask for.
+  double dram = sm.dram.take(
+      at, event.inside * missShare[event.buffer] / dramBytes + fill);
   return missLatency[event.buffer] ? std::max(l2, dram + t.dramLatencyCycles)
                                    : std::max(l2, dram);
 }
@@ -178,18 +208,48 @@ void Replayer::startProduct(uint32_t index, const TraceEvent &event) {
   one.issued = std::max(one.issued, warps[index].clock);
   if (++one.warps < kWarpsOfGroup)
     return;
-  // 64 rows of A, 32 bytes deep, and as much of each column of B.
-  double columns = event.columns;
-  double math = 64 * columns * 32 / t.multiplyAdds;
-  double operands = (64.0 * event.depthBytes + 32 * columns) / t.operandBytes;
   Queue &tensor = sms[trace.warps[index].cta].tensor;
   one.done =
-      tensor.take(one.issued, std::max(math, operands) + t.productCycles) +
-      t.productLatencyCycles;
+      tensor.take(one.issued, mathCycles(event)) + t.productLatencyCycles;
   group.started = event.count;
   for (uint32_t n = 0; n < warps.size(); ++n)
     if (&groupOf(n) == &group)
       warps[n].blocked = false;
+}
+
+/// The math, or reading the operands if that takes longer.
+double Replayer::mathCycles(const TraceEvent &event) const {
+  double rows = event.pair
+                    ? event.rows
+                    : std::max<int64_t>(event.rows, t.tensorMemory.leastRows);
+  double operands = event.bytes / t.operandBytes + t.productCycles +
+                    (event.pair ? t.tensorMemory.pairCycles : 0);
+  return std::max(rows * event.columns * 32 / t.multiplyAdds + t.productCycles,
+                  operands);
+}
+
+/// A product or a copy into tensor memory. A product waits for the copies in
+/// front of it.
+void Replayer::startTensorWork(uint32_t index, const TraceEvent &event) {
+  WarpState &warp = warps[index];
+  const uint32_t cta = trace.warps[index].cta;
+  // Of a pair the two that differ in the last bit of their rank.
+  const uint32_t first = event.pair ? cta & ~1u : cta;
+  const uint32_t last = event.pair ? cta | 1u : cta;
+  const bool multiplies = event.kind == TraceEvent::Kind::TensorMma;
+  double at = warp.clock;
+  for (uint32_t n = first; multiplies && n <= last; ++n)
+    at = std::max({at, sms[n].tensor.free, sms[n].tensorCopies.free});
+  double done = 0;
+  for (uint32_t n = first; n <= last; ++n)
+    done = std::max(
+        done,
+        multiplies
+            ? sms[n].tensor.take(at, mathCycles(event)) + t.productLatencyCycles
+            : sms[n].tensorCopies.take(at, t.tensorMemory.copyCycles));
+  if (event.pair)
+    done += t.tensorMemory.pairLatencyCycles;
+  warp.started = std::max(warp.started, done);
 }
 
 bool Replayer::waitForProducts(uint32_t index, const TraceEvent &event) {
@@ -233,7 +293,9 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
                t.remoteLatencyCycles);
     break;
   case TraceEvent::Kind::Store: {
-    double read = sm.stores.take(warp.clock, event.bytes / t.storeBytes);
+    double read = sm.stores.take(
+        warp.clock,
+        event.bytes / std::min(t.storeBytesOfOne, t.storeBytes / active));
     sm.dram.take(read, event.bytes / dramBytes);
     warp.stores.push_back({read, read + t.storeLatencyCycles});
     break;
@@ -248,6 +310,34 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
     break;
   case TraceEvent::Kind::MmaWait:
     return waitForProducts(index, event);
+  case TraceEvent::Kind::TensorMma:
+  case TraceEvent::Kind::TensorCopy:
+    startTensorWork(index, event);
+    break;
+  case TraceEvent::Kind::AsyncCopy:
+    warp.started = std::max(warp.started, warp.clock + loadLatency(event));
+    break;
+  case TraceEvent::Kind::GlobalLoad:
+    warp.loadLatency = loadLatency(event);
+    break;
+  case TraceEvent::Kind::Commit:
+    if (event.phase != TraceEvent::kNoPhase)
+      arrive(event.phase,
+             std::max(warp.clock, warp.started) +
+                 (event.isRemote ? t.remoteCycles : t.arriveCycles));
+    break;
+  case TraceEvent::Kind::Transfer:
+    warp.transferred =
+        sm.transfers[trace.warps[index].id % sm.transfers.size()].take(
+            warp.clock, event.bytes / t.tensorMemory.transferBytes) +
+        t.tensorMemory.transferLatencyCycles;
+    break;
+  case TraceEvent::Kind::TransferWait:
+    warp.clock = std::max(warp.clock, warp.transferred);
+    break;
+  case TraceEvent::Kind::Allocate:
+    warp.clock += t.tensorMemory.allocateCycles;
+    break;
   }
   return true;
 }
@@ -265,8 +355,10 @@ void Replayer::execute(uint32_t index, uint32_t number) {
     warp.clock = slot.take(at, inst.cost.slots);
     at = warp.clock - inst.cost.slots;
   }
-  costs.forWrites(
-      inst, [&](uint32_t row) { warp.ready[row] = at + inst.cost.latency; });
+  const double latency = inst.loadsGlobal && warp.loadLatency
+                             ? warp.loadLatency
+                             : inst.cost.latency;
+  costs.forWrites(inst, [&](uint32_t row) { warp.ready[row] = at + latency; });
 }
 
 /// False where the warp has nothing to do before others have.
@@ -302,12 +394,29 @@ KernelTime Replayer::result() const {
       {"tensor", sm.tensor.busy / last}, {"issue", slots / last},
       {"l2", sm.l2.busy / last},         {"dram", sm.dram.busy / last},
       {"copy", sm.copies.busy / last},   {"store", sm.stores.busy / last}};
-  double over = std::max(0.0, sm.tensor.busy / last - t.powerShare);
-  time.gigahertz = t.gigahertz * (1 - t.powerSlope * over);
+  if (t.tensorMemory.transferBytes)
+    time.engines.push_back({"transfer", sm.transfers.front().busy / last});
   time.launchUs = t.launchUs - (launch.programmatic ? t.earlyUs : 0) +
                   (launch.clusterCtas > 1 ? t.clusterUs : 0);
-  time.microseconds = time.launchUs + time.cycles / time.gigahertz / 1e3;
+  setClock(time, sm.tensor.busy / last + t.l2Power * sm.l2.busy / last);
   return time;
+}
+
+/// Under load the clock falls within some ten milliseconds. The time is that of
+/// the middle of 21 replays of at least 1.5 ms and ten launches, as
+/// benchmark/gpu/clock.py takes it.
+void Replayer::setClock(KernelTime &time, double load) const {
+  constexpr double kReplaysBefore = 11, kReplayMs = 1.5, kLaunches = 12;
+  const double sustained =
+      t.gigahertz * (1 - t.powerSlope * std::max(0.0, load - t.powerShare));
+  time.gigahertz = t.gigahertz;
+  for (int round = 0; round < 3; ++round) {
+    time.microseconds = time.launchUs + time.cycles / time.gigahertz / 1e3;
+    double ms = kReplaysBefore *
+                std::max(kReplayMs, kLaunches * time.microseconds / 1e3);
+    time.gigahertz =
+        sustained + (t.gigahertz - sustained) * std::exp(-ms / t.powerMs);
+  }
 }
 
 std::optional<KernelTime> Replayer::run() {

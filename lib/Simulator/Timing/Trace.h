@@ -21,17 +21,30 @@ struct TraceEvent {
     Remote,    ///< `bytes` for shared memory; arrives at `phase`
     Store,     ///< of `bytes` to `buffer`
     StoreWait, ///< until `count` stores of the warp have ended, or have read
-    Mma,       ///< the warp's `count`-th; `columns` wide
+    Mma,       ///< of a warpgroup, the warp's `count`-th
     MmaWait,   ///< until `count` of the warp's products have ended
+    /// By threads, cp.async and ld; `count` lines that the CTA had not touched.
+    AsyncCopy,
+    GlobalLoad,
+    TensorMma,    ///< of one thread, into tensor memory
+    TensorCopy,   ///< to tensor memory
+    Commit,       ///< arrives at `phase` behind what the warp's thread started
+    Transfer,     ///< of `bytes` between tensor memory and registers
+    TransferWait, ///< until the warp's transfers have ended
+    Allocate,     ///< tensor memory, or free it
   };
+  static constexpr uint32_t kNoPhase = ~uint32_t(0);
   Kind kind = Kind::Arrive;
-  bool readOnly = false;   ///< of StoreWait
-  bool isRemote = false;   ///< of Arrive: at another CTA's barrier
-  uint16_t beyond = 0;     ///< of Load: rows of the box outside the tensor
-  uint16_t columns = 0;    ///< of Mma
-  uint16_t depthBytes = 0; ///< of Mma: bytes of a row of A, 0 from registers
-  uint32_t phase = 0;
+  bool readOnly = false; ///< of StoreWait
+  bool isRemote = false; ///< of Arrive, Commit: at another CTA's barrier
+  bool pair = false;     ///< of TensorMma, TensorCopy: both CTAs' engines
+  uint16_t beyond = 0;   ///< of Load: rows of the box outside the tensor
+  /// Of Mma, TensorMma: of the product that one SM's tensor cores make, 32
+  /// bytes deep.
+  uint16_t rows = 0, columns = 0;
+  uint32_t phase = 0; ///< of Commit kNoPhase: it never arrives
   uint32_t buffer = 0;
+  /// Of Mma, TensorMma: that one SM's shared memory reads.
   uint32_t bytes = 0;
   uint32_t inside = 0; ///< of Load: bytes that lie in the buffer
   uint32_t count = 0;
@@ -49,6 +62,8 @@ public:
   struct Buffer {
     uint64_t bytes = 0;              ///< that it has
     uint64_t loaded = 0, stored = 0; ///< by the cluster
+    uint64_t first = 0;              ///< box that it loads
+    uint32_t rounds = 0;             ///< how often the first CTA loads that box
   };
 
   std::vector<Warp> warps;
@@ -74,7 +89,7 @@ public:
   uint32_t buffer(uint64_t address, uint64_t bytes) {
     auto [at, isNew] = places.try_emplace(address, uint32_t(buffers.size()));
     if (isNew)
-      buffers.push_back({bytes, 0, 0});
+      buffers.push_back({bytes});
     return at->second;
   }
 

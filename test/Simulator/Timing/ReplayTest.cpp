@@ -19,6 +19,7 @@ class Additions {
 public:
   Additions() {
     text.opcode = "fma";
+    text.qualifiers = {"rn", "f32"};
     program.registers = 4;
     program.code.resize(2);
     for (Inst &inst : program.code) {
@@ -48,6 +49,7 @@ protected:
   Additions additions;
   Trace trace;
   TracedLaunch launch;
+  const chip::Timing *gpu = &h200();
 
   void addWarps(uint32_t count) {
     for (uint32_t id = 0; id < count; ++id)
@@ -68,7 +70,7 @@ protected:
   }
   double cycles() {
     std::optional<KernelTime> time =
-        replay(trace, additions.costs(), h200(), launch);
+        replay(trace, additions.costs(), *gpu, launch);
     EXPECT_TRUE(time);
     return time ? time->cycles : 0;
   }
@@ -121,12 +123,103 @@ TEST_F(ReplayTest, MemoryIsSharedByAllCtas) {
               1);
 }
 
+TEST_F(ReplayTest, RowsBeyondTheTensorHoldUpMemoryToo) {
+  addWarps(2);
+  launch.ctas = 100;
+  TraceEvent copy = load(1 << 14);
+  copy.beyond = 60;
+  trace.buffers[0].bytes *= launch.ctas;
+  trace.buffers[0].rounds = 1;
+  trace.add(0, copy);
+  trace.add(1, event(TraceEvent::Kind::Wait, copy.phase));
+  const double slow = cycles();
+  // CTAs that have had tiles before ask at different times.
+  trace.buffers[0].rounds = 3;
+  const double later = cycles();
+  trace.events[0].beyond = 0;
+  const double fill = (60 - 16) * h200().fillCycles * 100;
+  EXPECT_NEAR(slow - cycles(), fill, 1e-6);
+  EXPECT_NEAR(later - cycles(), fill / 3, 1e-6);
+}
+
+TEST_F(ReplayTest, WhatSeveralReadComesFasterFromL2) {
+  addWarps(2);
+  launch.ctas = 128;
+  waitForCopy(1 << 16);
+  trace.buffers[0].bytes *= launch.ctas;
+  const chip::Timing slowL2 = [&] {
+    chip::Timing timing = h200();
+    timing.l2Bytes = 128; // a byte a cycle and CTA
+    timing.l2BytesOfOne = 64;
+    timing.l2Sharers = 4;
+    return timing;
+  }();
+  gpu = &slowL2;
+  const double alone = cycles();
+  trace.buffers[0].bytes /= 2;
+  const double two = cycles();
+  EXPECT_NEAR(alone - two, (1 << 16) * 0.5, 1);
+  trace.buffers[0].bytes /= 64;
+  EXPECT_NEAR(alone - cycles(), (1 << 16) * 0.75, 1);
+}
+
+TEST_F(ReplayTest, ALoadFindsALineOfItsCtaInL1) {
+  auto loads = [&](uint32_t newLines) {
+    ast::Instruction text;
+    text.opcode = "ld";
+    text.qualifiers = {"global", "b32"};
+    Program program;
+    program.registers = 2;
+    program.code.resize(2);
+    program.code[0].text = program.code[1].text = &text;
+    program.code[0].destinations = 1;
+    program.code[1].sources = program.code[1].destinations = 1;
+    program.code[1].d[0] = 1;
+    Trace one;
+    one.warps.push_back({0, 0, {}});
+    TraceEvent load = event(TraceEvent::Kind::GlobalLoad);
+    load.count = newLines;
+    one.add(0, load);
+    one.addInstruction(0, 0);
+    one.addInstruction(0, 1);
+    return replay(one, Costs(program, h200()), h200(), launch)->cycles;
+  };
+  const double cold =
+      h200().issue[size_t(chip::IssueClass::GlobalLoad)].latency;
+  EXPECT_NEAR(loads(1) - loads(0), cold - h200().l1LatencyCycles, 1e-6);
+}
+
+TEST_F(ReplayTest, TheClockFallsWhileAProductLasts) {
+  auto clockOf = [&](int products) {
+    trace = Trace();
+    addWarps(4);
+    for (uint32_t warp = 0; warp < 4; ++warp) {
+      TraceEvent product = event(TraceEvent::Kind::Mma);
+      product.rows = 64;
+      product.columns = 256;
+      for (product.count = 1; product.count <= uint32_t(products);
+           ++product.count)
+        trace.add(warp, product);
+      product.kind = TraceEvent::Kind::MmaWait;
+      product.count = uint32_t(products);
+      trace.add(warp, product);
+    }
+    return replay(trace, additions.costs(), h200(), launch)->gigahertz;
+  };
+  const double sustained =
+      h200().gigahertz * (1 - h200().powerSlope * (1 - h200().powerShare));
+  EXPECT_LT(clockOf(1000), h200().gigahertz);
+  EXPECT_LT(clockOf(20000), clockOf(1000));
+  EXPECT_NEAR(clockOf(20000), sustained, 0.02);
+}
+
 TEST_F(ReplayTest, ProductsFollowEachOtherAtTheTensorCoresRate) {
   addWarps(4);
   for (uint32_t warp = 0; warp < 4; ++warp) {
     TraceEvent product = event(TraceEvent::Kind::Mma);
+    product.rows = 64;
     product.columns = 256;
-    product.depthBytes = 32;
+    product.bytes = 32 * (64 + 256);
     for (product.count = 1; product.count <= 10; ++product.count)
       trace.add(warp, product);
     TraceEvent wait = event(TraceEvent::Kind::MmaWait);
@@ -145,7 +238,9 @@ TEST_F(ReplayTest, AProductStartsWithTheLastOfItsWarps) {
     trace.addInstruction(3, 1);
   for (uint32_t warp = 0; warp < 4; ++warp) {
     TraceEvent product = event(TraceEvent::Kind::Mma);
+    product.rows = 64;
     product.columns = 64;
+    product.bytes = 32 * 64;
     product.count = 1;
     trace.add(warp, product);
     product.kind = TraceEvent::Kind::MmaWait;
@@ -184,6 +279,102 @@ TEST_F(ReplayTest, CtasThatFindNoMultiprocessorTakeAnotherWave) {
   EXPECT_DOUBLE_EQ(cycles(), 2);
 }
 
+/// Products into tensor memory, of a B200.
+class TensorMemoryTest : public ReplayTest {
+protected:
+  TensorMemoryTest() { gpu = chip::lookupTiming("sm_100a"); }
+
+  TraceEvent product(uint32_t m, uint32_t n, bool pair) {
+    TraceEvent e = event(TraceEvent::Kind::TensorMma);
+    uint32_t ctas = pair ? 2 : 1;
+    e.rows = uint16_t(m / ctas);
+    e.columns = uint16_t(n);
+    e.bytes = 32 * (m + n) / ctas;
+    e.pair = pair;
+    return e;
+  }
+  /// Cycles of a chain of so many products, to the end of the wait for them.
+  double chain(uint32_t m, uint32_t n, bool pair, int count) {
+    trace = Trace();
+    trace.warps.push_back({0, 0, {}});
+    launch.clusterCtas = pair ? 2 : 1;
+    for (int at = 0; at < count; ++at)
+      trace.add(0, product(m, n, pair));
+    TraceEvent commit = event(TraceEvent::Kind::Commit, trace.phase(0, 0));
+    trace.add(0, commit);
+    trace.add(0, event(TraceEvent::Kind::Wait, commit.phase));
+    return cycles();
+  }
+  double interval(uint32_t m, uint32_t n, bool pair = false) {
+    return (chain(m, n, pair, 33) - chain(m, n, pair, 1)) / 32;
+  }
+};
+
+// Published of a B200 (docs/Timing.md): operands in shared memory.
+TEST_F(TensorMemoryTest, ProductsFollowEachOtherAsPublished) {
+  EXPECT_DOUBLE_EQ(interval(128, 64), 48);
+  EXPECT_DOUBLE_EQ(interval(128, 96), 56);
+  EXPECT_DOUBLE_EQ(interval(128, 128), 64);
+  EXPECT_DOUBLE_EQ(interval(128, 256), 128);
+  EXPECT_DOUBLE_EQ(interval(64, 64), 32);
+  EXPECT_DOUBLE_EQ(interval(64, 256), 128);
+  EXPECT_DOUBLE_EQ(interval(256, 64, true), 43);
+  EXPECT_DOUBLE_EQ(interval(256, 256, true), 128);
+  EXPECT_NEAR(interval(128, 64, true), 25, 3);
+  EXPECT_DOUBLE_EQ(interval(128, 256, true), 64);
+}
+
+TEST_F(TensorMemoryTest, AProductIsKnownToBeDoneAsPublished) {
+  EXPECT_NEAR(chain(128, 128, false, 1), 136 + 64, 2);
+  EXPECT_NEAR(chain(128, 256, false, 1), 136 + 128, 2);
+  EXPECT_NEAR(chain(256, 128, true, 1), 170 + 64, 2);
+}
+
+TEST_F(TensorMemoryTest, AProductWaitsForTheCopiesInFrontOfIt) {
+  double alone = chain(128, 256, false, 1);
+  trace.warps[0].steps.insert(trace.warps[0].steps.begin(),
+                              uint32_t(trace.events.size()) | Trace::kEvent);
+  trace.events.push_back(event(TraceEvent::Kind::TensorCopy));
+  EXPECT_DOUBLE_EQ(cycles(), alone + gpu->tensorMemory.copyCycles);
+}
+
+TEST_F(TensorMemoryTest, ACommitThatNeverArrivesKeepsNobody) {
+  chain(128, 128, false, 1);
+  trace.add(0, event(TraceEvent::Kind::Commit, TraceEvent::kNoPhase));
+  cycles();
+}
+
+TEST_F(TensorMemoryTest, WarpsOfAPartitionShareItsWayToTensorMemory) {
+  auto load = [&](uint32_t warp) {
+    TraceEvent e = event(TraceEvent::Kind::Transfer);
+    e.bytes = 32 * 32 * 4;
+    trace.add(warp, e);
+    trace.add(warp, event(TraceEvent::Kind::TransferWait));
+  };
+  addWarps(5);
+  load(0);
+  const double one = cycles();
+  EXPECT_DOUBLE_EQ(one, 4096 / gpu->tensorMemory.transferBytes +
+                            gpu->tensorMemory.transferLatencyCycles);
+  load(1);
+  EXPECT_DOUBLE_EQ(cycles(), one);
+  load(4); // the partition of warp 0
+  EXPECT_DOUBLE_EQ(cycles(), one + 4096 / gpu->tensorMemory.transferBytes);
+}
+
+TEST_F(TensorMemoryTest, AnArrivalWaitsForTheCopiesOfItsThread) {
+  addWarps(1);
+  TraceEvent copy = event(TraceEvent::Kind::AsyncCopy);
+  copy.count = 1;
+  trace.add(0, copy);
+  TraceEvent commit = event(TraceEvent::Kind::Commit, trace.phase(0, 0));
+  trace.add(0, commit);
+  trace.add(0, event(TraceEvent::Kind::Wait, commit.phase));
+  EXPECT_DOUBLE_EQ(cycles(),
+                   gpu->issue[size_t(chip::IssueClass::GlobalLoad)].latency +
+                       gpu->arriveCycles + gpu->wakeCycles);
+}
+
 TEST(CostsTest, OpcodesHaveTheirClasses) {
   auto kind = [](const char *opcode, std::vector<std::string> qualifiers) {
     ast::Instruction text;
@@ -192,21 +383,47 @@ TEST(CostsTest, OpcodesHaveTheirClasses) {
     return classify(text);
   };
   EXPECT_EQ(kind("fma", {"rn", "f32"}), chip::IssueClass::Arithmetic);
+  EXPECT_EQ(kind("add", {"rn", "bf16x2"}), chip::IssueClass::Arithmetic);
+  EXPECT_EQ(kind("fma", {"rn", "f32x2"}), chip::IssueClass::Packed);
+  EXPECT_EQ(kind("add", {"s32"}), chip::IssueClass::Integer);
+  EXPECT_EQ(kind("setp", {"lt", "u32"}), chip::IssueClass::Integer);
   EXPECT_EQ(kind("mov", {"b32"}), chip::IssueClass::Free);
   EXPECT_EQ(kind("ld", {"param", "b32"}), chip::IssueClass::Free);
   EXPECT_EQ(kind("ld", {"shared", "b32"}), chip::IssueClass::SharedLoad);
   EXPECT_EQ(kind("ld", {"global", "b32"}), chip::IssueClass::GlobalLoad);
   EXPECT_EQ(kind("st", {"global", "b32"}), chip::IssueClass::GlobalStore);
   EXPECT_EQ(kind("wgmma", {"mma_async"}), chip::IssueClass::Tensor);
+  EXPECT_EQ(kind("tcgen05", {"mma"}), chip::IssueClass::Tensor);
+  EXPECT_EQ(kind("tcgen05", {"wait::ld"}), chip::IssueClass::Synchronise);
+}
+
+TEST(TimingTest, GpusAreFoundByTheirChips) {
+  EXPECT_EQ(chip::lookupTiming("sm_90a"), chip::lookupTiming("sm_90a", "h200"));
+  EXPECT_STREQ(chip::lookupTiming("sm_90a", "h100")->name, "NVIDIA H100");
+  EXPECT_STREQ(chip::lookupTiming("sm_100a")->name, "NVIDIA B200");
+  EXPECT_EQ(chip::lookupTiming("sm_100a", "h100"), nullptr);
+  EXPECT_EQ(chip::lookupTiming("sm_110a"), nullptr);
 }
 
 TEST(TimingTest, ChipsWithoutConstantsAreRefused) {
   Device device;
   Options options;
   options.timing = true;
+  Report report = run(device, kernel("", "ret;", "sm_103a"), {}, {}, options);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.errors[0].message,
+            "--timing has no constants for sm_103a; it supports h200 (sm_90a), "
+            "h100 (sm_90a), b200 (sm_100a)");
+}
+
+TEST(TimingTest, AChipIsNotThatOfTheGpu) {
+  Device device;
+  Options options;
+  options.timing = true;
+  options.timedGpu = "h100";
   Report report = run(device, kernel("", "ret;"), {}, {}, options);
   ASSERT_FALSE(report.ok());
-  EXPECT_NE(report.errors[0].message.find("no constants for sm_100a"),
+  EXPECT_NE(report.errors[0].message.find("for h100 with sm_100a; it supports"),
             std::string::npos);
 }
 

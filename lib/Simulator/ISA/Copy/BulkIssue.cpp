@@ -69,7 +69,7 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   }
   if (m.timing) {
     TimingHooks::Copy copy{load.global, load.bytes, load.inside.bytes,
-                           load.inside.rowsBeyond};
+                           load.inside.rowsBeyond, load.inside.begin};
     if (load.multicast)
       copy.targets = uint32_t(__builtin_popcount(load.ctaMask));
     m.timing->copied(w, *barrier, copy);

@@ -32,6 +32,7 @@ struct GroupWait {
 
 /// The part of a box that lies in its tensor.
 struct BoxInside {
+  uint64_t begin = 0; ///< where in the tensor; other boxes have other values
   uint32_t bytes = 0;
   uint32_t rowsBeyond = 0; ///< of a matrix, that do not
 };

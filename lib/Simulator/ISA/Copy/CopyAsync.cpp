@@ -172,9 +172,13 @@ Flow copyArrive(Warp &w, const Inst &i, uint32_t mask) {
     auto op = std::make_unique<AsyncOp>(i, w, l, Engine::Arrival);
     op->pipe = copyPipe(w);
     Warp *warp = &w;
-    op->complete = [warp, &i, l, barrier, carried] {
-      if (barrier->live)
-        warp->machine.arrive(*barrier, 1, *warp, i, l, carried.get());
+    size_t ticket = m.timing ? m.timing->committed(w, *barrier) : 0;
+    op->complete = [warp, &i, l, barrier, carried, ticket] {
+      if (!barrier->live)
+        return;
+      if (warp->machine.timing)
+        warp->machine.timing->landed(ticket, *barrier);
+      warp->machine.arrive(*barrier, 1, *warp, i, l, carried.get());
     };
     m.issue(std::move(op));
   });

@@ -169,9 +169,13 @@ uint32_t extentInside(const Box &box, unsigned n) {
 /// What the timing model asks of a box: its bytes in the tensor, and how many
 /// of a matrix's rows are not.
 BoxInside insideOf(const Box &box) {
-  BoxInside inside{box.bytes(), 0};
+  BoxInside inside{0, box.bytes(), 0};
   if (box.place.mode != BoxMode::Tile)
     return inside;
+  for (unsigned n = 1; n < box.map->rank; ++n)
+    inside.begin +=
+        uint64_t(box.place.coordinates[n]) * box.map->strides[n - 1];
+  inside.begin += uint64_t(box.place.coordinates[0]);
   for (unsigned n = 0; n < box.map->rank; ++n)
     inside.bytes = uint32_t(uint64_t(inside.bytes) * extentInside(box, n) /
                             box.map->box[n]);

@@ -54,6 +54,8 @@ public:
         !takeB() || !takeScales() || !takeMetadata() || !checkShared())
       return;
     ++m.report.statistics.mmas;
+    if (m.timing)
+      return trace();
     std::array<MmaSide, 2> sides;
     for (size_t side = 0; side < ctas.size(); ++side)
       sides[side] = {ctas[side]->shared.data(), &ctas[side]->tensor};
@@ -69,6 +71,14 @@ private:
   const MmaForm &form;
   std::shared_ptr<MmaOperation> operation;
   MmaShape &shape;
+
+  /// The time of a product does not depend on its values. Each SM of a pair
+  /// reads its half of both operands (PTX ISA 9.7.16.10.5), 32 bytes deep.
+  void trace() {
+    uint32_t rowsRead = (form.tensorA ? 0 : shape.aRows()) + shape.bRows();
+    m.timing->multiplied(w, {shape.aRows(), shape.n, 32 * rowsRead, pair});
+    finish([] {});
+  }
 
   bool readOperands() {
     uint32_t idesc = uint32_t(w.row(i.s[3])[lane]);
@@ -205,9 +215,11 @@ Flow mma(Warp &w, const Inst &i, uint32_t mask) {
 /// A commit arrives: those who learn of it know that the earlier ones of its
 /// warp have reached the same CTA.
 void land(Warp &w, const Inst &i, int lane, Mbarrier &barrier,
-          const SyncClocks &carried) {
+          const SyncClocks &carried, size_t ticket) {
   if (!barrier.live || barrier.cta->ended)
     return;
+  if (w.machine.timing)
+    w.machine.timing->landed(ticket, barrier);
   Warp::Landing &landing = w.landings[barrier.cta->rank];
   if (!landing.count++)
     landing.agent = w.machine.newAgent();
@@ -228,13 +240,15 @@ void issueArrival(Warp &w, const Inst &i, int lane, Mbarrier *barrier,
   // hardware keeps those of one warp to one CTA in order.
   Warp *warp = &w;
   int32_t rank = op->signals;
-  op->complete = [warp, &i, lane, barrier, carried, rank] {
+  size_t ticket =
+      w.machine.timing ? w.machine.timing->committed(w, *barrier) : 0;
+  op->complete = [warp, &i, lane, barrier, carried, rank, ticket] {
     auto arrival = std::make_unique<AsyncOp>(i, *warp, lane, Engine::Arrival);
     arrival->signals = rank;
     if (!warp->machine.options.strict)
       arrival->pipe = landingPipe(*warp, uint32_t(rank));
-    arrival->complete = [warp, &i, lane, barrier, carried] {
-      land(*warp, i, lane, *barrier, *carried);
+    arrival->complete = [warp, &i, lane, barrier, carried, ticket] {
+      land(*warp, i, lane, *barrier, *carried, ticket);
     };
     warp->machine.issue(std::move(arrival));
   };

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Predicts what rows of benchmark/gpu/rows.csv take on a GPU that nobody here has (docs/Timing.md), without one:
+
+    python3 benchmark/predictions.py --set baseline --set decode
+
+Of each row the configurations that the chooser puts first are compiled, and the timing model predicts each. From M = 1024 on, a product of the same sizes
+with one scale for each tensor stands beside them (examples/tensorwise_gemm.mlir). Its MMAs take as long as those of block-scaled types (UE8M0), so it tells
+what such a kernel would take at least.
+"""
+
+import argparse
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import chooser
+import timing
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LARGE = 1024  # rows of D from which the example's tiles of 256 x 256 fill the GPU
+EXAMPLES = os.path.join(HERE, "..", "examples")
+
+
+def read_shapes(sets):
+    with open(os.path.join(HERE, "gpu", "rows.csv"), encoding="utf-8", newline="") as file:
+        return [tuple(int(row[key]) for key in "mnk") for row in csv.DictReader(file) if row["set"] in sets]
+
+
+class Predictor:
+    def __init__(self, options, folder):
+        self.options, self.ptx = options, os.path.join(folder, "kernel.ptx")
+
+    def predict(self, text, shape):
+        """Microseconds, and the engine that works most."""
+        m, n, k = shape
+        timing.run([self.options.fp8_opt, "-", f"--fp8-gemm-to-ptx=chip={self.options.chip} problem={m}x{n}x{k}", "--emit=ptx", "-o", self.ptx], text)
+        line = timing.run([self.options.fp8_run, self.ptx, "--backend=sim", "--timing", f"--m={m}", f"--n={n}", f"--k={k}"]).splitlines()[-1]
+        told = json.loads(line)
+        return told["predicted_us"], max(told["engines"].items(), key=lambda one: one[1])[0]
+
+    def ours(self, config, shape):
+        return self.predict(timing.KERNEL.replace("CONFIG", config), shape)
+
+    def tensorwise(self, shape):
+        with open(os.path.join(EXAMPLES, "tensorwise_gemm.mlir"), encoding="utf-8") as file:
+            return self.predict(file.read(), shape)
+
+
+def short(config):
+    """The configuration without its words: 256x128, pair, cluster 2x2."""
+    tile, *others = config.split(", ")
+    words = [re.sub(r"tile = (\d+) x (\d+) x \d+", r"\1x\2", tile)]
+    for field in others:
+        key, _, value = field.partition(" = ")
+        words.append({"cta_group": "pair", "launch": "early"}.get(key, f"{key} {value.replace(' ', '')}"))
+    return ", ".join(words)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--set", action="append", dest="sets", help="of rows.csv; baseline and decode by default")
+    parser.add_argument("--rows", help="MxNxK,... instead")
+    parser.add_argument("--chip", default="sm_100a")
+    parser.add_argument("--top", type=int, default=4, help="configurations of a row that are predicted")
+    parser.add_argument("--fp8-opt", default="fp8-opt")
+    parser.add_argument("--fp8-run", default="fp8-run")
+    options = parser.parse_args()
+    shapes = [tuple(map(int, row.split("x"))) for row in options.rows.split(",")] if options.rows else read_shapes(options.sets or ["baseline", "decode"])
+    explained = chooser.explain(options.fp8_opt, shapes, options.chip, options.top)
+    print("| M | N | K | chosen | us | fastest of %d | us | busiest engine | TFLOP/s | one scale a tensor, us |\n|--:|--:|--:|--|--:|--|--:|--|--:|--:|" % options.top)
+    with tempfile.TemporaryDirectory() as folder:
+        predictor = Predictor(options, folder)
+        for shape in shapes:
+            told = [(*predictor.ours(one["config"], shape), one["config"]) for one in explained[shape]["candidates"][:options.top]]
+            best = min(told)
+            tensorwise = "%.1f" % predictor.tensorwise(shape)[0] if shape[0] >= LARGE else "–"
+            print("| %d | %d | %d | %s | %.1f | %s | %.1f | %s | %.0f | %s |" % (
+                *shape, short(told[0][2]), told[0][0], short(best[2]), best[0], best[1], 2 * shape[0] * shape[1] * shape[2] / best[0] / 1e6, tensorwise), flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (OSError, subprocess.SubprocessError) as problem:
+        sys.exit("predictions.py: error: %s" % problem)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tests of how benchmark/timing.py judges a ranking."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "benchmark"))
+import timing
+
+
+class Ranks(unittest.TestCase):
+    def test_places(self):
+        self.assertEqual(timing.ranks([5, 1, 5, 9]), [1.5, 0, 1.5, 3])
+
+    def test_spearman(self):
+        self.assertAlmostEqual(timing.spearman([1, 2, 3, 4], [10, 20, 30, 40]), 1)
+        self.assertAlmostEqual(timing.spearman([1, 2, 3, 4], [4, 3, 2, 1]), -1)
+        self.assertAlmostEqual(timing.spearman([1, 2, 3, 4], [1, 2, 4, 3]), 0.8)
+        self.assertEqual(timing.spearman([1, 2], [3, 3]), 0)
+
+    def test_pairs_within_the_noise_do_not_count(self):
+        """1.00 and 1.01 are put the other way round: that says nothing."""
+        self.assertEqual(timing.kendall([1, 1.01, 2], [1.2, 1.1, 2], 2), 1)
+        self.assertAlmostEqual(timing.kendall([1, 1.01, 2], [1.2, 1.1, 2], 0.5), 1 / 3)
+        self.assertIsNone(timing.kendall([1, 1.01], [1, 2], 2))
+
+    def test_a_tie_of_the_model_is_no_order(self):
+        self.assertEqual(timing.kendall([1, 2], [3, 3], 2), -1)
+
+    def test_lines(self):
+        shape = [(1, 1, 1)] * 5
+        found = list(zip(shape, [1, 2, 3, 4, 5], [1.5, 1.4, 3, 4, 5])) + [((2, 2, 2), 7, 7)]
+        lines = timing.rank_lines(found, 2)
+        self.assertIn("1 shapes: median 0.90, least 0.90, 1 of 0.9 or more", lines[0])
+        self.assertIn("pairs more than 2 % apart), 1 shapes: median 0.80", lines[1])
+        self.assertIn("takes 100.0 % more than the fastest in the median", lines[2])
+
+
+if __name__ == "__main__":
+    unittest.main()
