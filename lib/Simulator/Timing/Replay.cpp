@@ -57,6 +57,7 @@ struct WarpState {
   std::vector<Store> stores;
   double loadLatency = 0; ///< of its last load from global memory
   double transferred = 0; ///< when its transfers end
+  double waitedFor = 0;   ///< transfers that end before what it arrives for
   double started = 0;     ///< when what commits wait for ends
   std::vector<bool> maps; ///< by buffer: its tensor map was used
 };
@@ -270,8 +271,8 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
   Multiprocessor &sm = sms[trace.warps[index].cta];
   switch (event.kind) {
   case TraceEvent::Kind::Arrive:
-    arrive(event.phase,
-           warp.clock + (event.isRemote ? t.remoteCycles : t.arriveCycles));
+    arrive(event.phase, std::max(warp.clock, warp.waitedFor) +
+                            (event.isRemote ? t.remoteCycles : t.arriveCycles));
     break;
   case TraceEvent::Kind::Wait: {
     Phase &phase = phases[event.phase];
@@ -333,7 +334,8 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
         t.tensorMemory.transferLatencyCycles;
     break;
   case TraceEvent::Kind::TransferWait:
-    warp.clock = std::max(warp.clock, warp.transferred);
+    // ptxas lets each use wait for its own load; others learn of all of them.
+    warp.waitedFor = warp.transferred;
     break;
   case TraceEvent::Kind::Allocate:
     warp.clock += t.tensorMemory.allocateCycles;
@@ -358,7 +360,8 @@ void Replayer::execute(uint32_t index, uint32_t number) {
   const double latency = inst.loadsGlobal && warp.loadLatency
                              ? warp.loadLatency
                              : inst.cost.latency;
-  costs.forWrites(inst, [&](uint32_t row) { warp.ready[row] = at + latency; });
+  const double ready = inst.loadsTensor ? warp.transferred : at + latency;
+  costs.forWrites(inst, [&](uint32_t row) { warp.ready[row] = ready; });
 }
 
 /// False where the warp has nothing to do before others have.

@@ -350,12 +350,16 @@ TEST_F(TensorMemoryTest, WarpsOfAPartitionShareItsWayToTensorMemory) {
     e.bytes = 32 * 32 * 4;
     trace.add(warp, e);
     trace.add(warp, event(TraceEvent::Kind::TransferWait));
+    TraceEvent arrival = event(TraceEvent::Kind::Arrive, trace.phase(0, warp));
+    trace.add(warp, arrival);
+    trace.add(warp, event(TraceEvent::Kind::Wait, arrival.phase));
   };
   addWarps(5);
   load(0);
   const double one = cycles();
   EXPECT_DOUBLE_EQ(one, 4096 / gpu->tensorMemory.transferBytes +
-                            gpu->tensorMemory.transferLatencyCycles);
+                            gpu->tensorMemory.transferLatencyCycles +
+                            gpu->arriveCycles + gpu->wakeCycles);
   load(1);
   EXPECT_DOUBLE_EQ(cycles(), one);
   load(4); // the partition of warp 0
