@@ -29,7 +29,7 @@ constexpr Timing kH200 = {
     /*issue=*/
     {{
         /*Free*/ {0, 0},
-        /*Arithmetic*/ {0.83, 4},    // fit (1, sheet); published
+        /*Arithmetic*/ {1, 4},       // sheet: 32 lanes; published
         /*Packed*/ {2, 4},           // published of a B200
         /*Integer*/ {0.8, 4},        // fit (1, sheet); published
         /*Convert*/ {2.8, 6},        // fit (2, sheet: 16 lanes); assumed
