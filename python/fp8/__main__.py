@@ -99,7 +99,10 @@ def main() -> None:
     calibrate.add_argument("--output", help="a file to write instead of the cache's")
     calibrate.set_defaults(run=_calibrate)
     options = parser.parse_args()
-    options.run(options) if hasattr(options, "run") else _report()
+    if hasattr(options, "run"):
+        options.run(options)
+    else:
+        _report()
 
 
 def _report() -> None:

@@ -164,8 +164,8 @@ def _measure(device: Device, chip: str, shown: Progress) -> Iterator[dict[str, o
     for (m, n, k), found in planned:
         sets = list(operand_sets(device, _SPEC, (m, n, k)))
         for config in found:
-            kernel = kernels[config].loaded(device.info.ordinal)
-            launches = [kernel.prepare(tuple(arrays)) for arrays in sets]
+            loaded = kernels[config].loaded(device.info.ordinal)
+            launches = [loaded.prepare(tuple(arrays)) for arrays in sets]
             rough = time_launches(launches, 1)
             often = int(_LAUNCHES / (rough * 1e-6 * len(launches))) + 1
             yield {"m": m, "n": n, "k": k, "config": config, "us": time_launches(launches * often, _REPLAYS)}
