@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks that the table of contents of the site names each document once, and that the README leads to each in at most two clicks.
+"""Checks that the table of contents of the site names each document once, that the README leads to each in at most two clicks, and that it
+is a page that one reads to its end.
 
 usage: check-contents.py ROOT
 
@@ -16,6 +17,7 @@ import tomllib
 
 LINK = re.compile(r"\]\(([^()\s#]+)(?:#[^()\s]*)?\)")
 CLICKS = 2
+README_LINES = 150
 
 
 def documents(root):
@@ -49,6 +51,10 @@ def main():
     clicks = distances(root, found)
     errors += ["%s is more than %d clicks from the README" % (page, CLICKS) for page in sorted(pages)
                if page in found and clicks.get(page, CLICKS + 1) > CLICKS]
+    with open(os.path.join(root, "README.md"), encoding="utf-8") as file:
+        length = len(file.readlines())
+    if length > README_LINES:
+        errors.append("README.md has %d lines, more than %d; give what it says a page" % (length, README_LINES))
     for error in errors:
         print("contents.toml: error: " + error)
     print("%d pages, %d errors" % (len(pages), len(errors)))
