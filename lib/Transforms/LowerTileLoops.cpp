@@ -9,6 +9,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace mlir::fp8 {
@@ -222,14 +223,40 @@ private:
                                        const TileGrid &grid, Value tile,
                                        ValueRange carried,
                                        PatternRewriter &rewriter) {
+    Operation *last = before->getPrevNode();
     SmallVector<Value> arguments = grid.getTile(tile, op.getLoc(), rewriter);
     llvm::append_range(arguments, carried);
     Block *body = &op.getBody().front();
-    Operation *yield = body->getTerminator();
+    Operation *yield = body->getTerminator(), *begin = &body->front();
     rewriter.inlineBlockBefore(body, before, arguments);
     SmallVector<Value> yielded(yield->getOperands());
     rewriter.eraseOp(yield);
+    sinkPlace(last, begin == yield ? before : begin, rewriter);
     return yielded;
+  }
+
+  /// Moves what stands between the two down to where it is first used, in
+  /// order, if a role begins with an op whose work is the same for all tiles.
+  static void sinkPlace(Operation *last, Operation *begin,
+                        PatternRewriter &rewriter) {
+    Operation *work = begin;
+    while (work && isMemoryEffectFree(work))
+      work = work->getNextNode();
+    if (!work || work->getNumRegions())
+      return;
+    Operation *op = begin->getPrevNode(), *first = nullptr;
+    while (op != last) {
+      Operation *previous = op->getPrevNode();
+      for (Operation *user : op->getUsers()) {
+        Operation *inBlock = op->getBlock()->findAncestorOpInBlock(*user);
+        if (!first || inBlock->isBeforeInBlock(first))
+          first = inBlock;
+      }
+      if (first && work->isBeforeInBlock(first))
+        rewriter.moveOpBefore(op, first);
+      first = op;
+      op = previous;
+    }
   }
 };
 

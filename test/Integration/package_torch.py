@@ -72,6 +72,18 @@ def check_beta(torch, fp8, generator):
             fp8.gemm(a, sa, b, sb, bias=torch.zeros(256, device="cuda", requires_grad=True))
 
 
+def check_alias(torch, fp8, generator):
+    """C is D's memory. Where tiles share rows (edge = first), the one that stores a row must be the only one that reads it."""
+    with report.test("package-alias"):
+        for m, n, k in ((129, 512, 1024), (200, 4096, 512), (321, 1024, 2048), (777, 520, 512), (1025, 256, 256)):
+            parts = operands(torch, m, n, k, generator)
+            c = torch.randn(m, n, device="cuda", generator=generator).to(torch.bfloat16)
+            for repeat in range(5):
+                d = c.clone()
+                fp8.gemm(*parts, c=d, beta=0.5, out=d)
+                assert_close(d, *parts, c=c, beta=0.5)
+
+
 def check_scaled_mm(torch, fp8, generator):
     with report.test("package-scaled-mm") as tell:
         a, sa, b, sb, by_torch = torch_operands(torch, 256, 1024, 2048, generator)
@@ -255,4 +267,5 @@ def check_errors(torch, fp8, generator):
             assert_close(fp8.gemm(same, sa, b, sb), a, sa, b, sb)
 
 
-CHECKS = (check_shapes, check_batch, check_beta, check_scaled_mm, check_compile_and_graph, check_streams_and_outputs, check_tuning, check_errors)
+CHECKS = (check_shapes, check_batch, check_beta, check_alias, check_scaled_mm, check_compile_and_graph, check_streams_and_outputs, check_tuning,
+          check_errors)

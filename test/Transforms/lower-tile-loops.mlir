@@ -60,3 +60,24 @@ func.func @band_of_columns(%m: index, %n: index, %x: index) -> index {
   }
   return %r : index
 }
+
+// Work that does not depend on the tile's place stays in front of it.
+func.func private @work()
+// CHECK-LABEL: func.func @begun
+// CHECK-SAME: (%[[M:.*]]: index, %{{.*}}: index, %[[X:.*]]: index)
+func.func @begun(%m: index, %n: index, %x: index) -> index {
+  // CHECK: scf.for %[[T:.*]] = %{{.*}} iter_args(%[[C:.*]] = %[[X]])
+  // CHECK-NEXT: func.call @work
+  // CHECK-NEXT: %[[ROW:.*]] = arith.remui %[[T]], %[[M]]
+  // CHECK-NEXT: %[[COLUMN:.*]] = arith.divui %[[T]], %[[M]]
+  // CHECK-NEXT: %[[ONE:.*]] = arith.addi %[[C]], %[[COLUMN]]
+  // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[ONE]], %[[ROW]]
+  // CHECK-NEXT: scf.yield %[[NEXT]]
+  %r = fp8.for_each_tile persistent (%i, %j) in (%m, %n) iter_args(%c = %x) -> (index) {
+    func.call @work() : () -> ()
+    %one = arith.addi %c, %j : index
+    %next = arith.addi %one, %i : index
+    fp8.yield %next : index
+  }
+  return %r : index
+}

@@ -192,6 +192,13 @@ KernelBuilder::Carried KernelBuilder::forEachGroup(ValueRange inits,
 
 KernelBuilder::Carried KernelBuilder::ifThen(Value condition, ValueRange inits,
                                              Body body) {
+  return ifThenElse(
+      condition, [&] { return body(inits); }, [&] { return Carried(inits); });
+}
+
+KernelBuilder::Carried
+KernelBuilder::ifThenElse(Value condition, function_ref<Carried()> body,
+                          function_ref<Carried()> otherwise) {
   auto branch = [&](function_ref<Carried()> values) {
     return [=, this](OpBuilder &inner, Location) {
       OpBuilder::InsertionGuard guard(builder);
@@ -199,11 +206,9 @@ KernelBuilder::Carried KernelBuilder::ifThen(Value condition, ValueRange inits,
       scf::YieldOp::create(builder, loc, values());
     };
   };
-  auto run = [&] { return body(inits); };
-  auto skip = [&] { return Carried(inits); };
-  return Carried(
-      scf::IfOp::create(builder, loc, condition, branch(run), branch(skip))
-          .getResults());
+  return Carried(scf::IfOp::create(builder, loc, condition, branch(body),
+                                   branch(otherwise))
+                     .getResults());
 }
 
 KernelBuilder::Carried

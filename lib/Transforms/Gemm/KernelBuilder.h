@@ -71,6 +71,8 @@ protected:
   Carried forEachGroup(ValueRange inits, GroupBody body);
   /// What the body yields if the condition holds, else `inits`.
   Carried ifThen(Value condition, ValueRange inits, Body body);
+  Carried ifThenElse(Value condition, function_ref<Carried()> body,
+                     function_ref<Carried()> otherwise);
   Carried inLeadingCta(CtaGrouping grouping, ValueRange inits, Body body);
   /// The number that an operand holds; null if the problem has no such operand.
   Value loadNumber(gemm::Operand operand);

@@ -39,17 +39,43 @@ private:
   Value acquire(Value end) {
     return AcquireOp::create(builder, loc, end).getStage();
   }
-  /// What the loop over steps carries beside the sums: the ends or, ahead, the
-  /// next stages.
-  Carried begin(ValueRange ends) {
-    return waitsAhead() ? llvm::map_to_vector(
-                              ends, [&](Value end) { return acquire(end); })
-                        : Carried(ends);
+  /// What the loop over steps carries, of ends and sums: beside the sums the
+  /// ends or, ahead, the next stages.
+  Carried begin(ValueRange state) {
+    Carried results(state);
+    if (waitsAhead())
+      for (Value &end : MutableArrayRef(results).drop_back())
+        end = acquire(end);
+    return results;
   }
+  /// True if products start before their B scales are asked for, and a tile
+  /// begins with its first product: where it lies is found behind the start.
+  /// That takes a copy of the body for the first step, which CTAs with few
+  /// tiles, and so small ones, lose more by fetching (benchmark/NOTES.md);
+  /// beside a residual ptxas spills.
+  bool startsFirst() const {
+    constexpr int64_t kFewSums = 64;
+    return waitsAhead() && schedule.cluster.k == 1 &&
+           schedule.getFragment().getColumnsPerThread() > kFewSums &&
+           !schedule.problem.has(gemm::Operand::C);
+  }
+  /// Stores all tiles, with their sums. `sumsOf` gets the input rings' ends and
+  /// sums of nothing, and the tile's column, and gives ends and sums.
+  using TileSums = function_ref<Carried(ValueRange state, Value column)>;
+  Carried computeTiles(ValueRange ends, TileSums sumsOf);
   /// The K blocks of a tile that has some, over the ends and the sums.
-  Carried multiplyTile(ValueRange ends, Value sums, Value firstColumn);
+  Carried multiplyTile(ValueRange state, Value column);
+  /// Its steps behind those that are done; there is one at least. `ofLanes` are
+  /// the B scales of its first blocks, if some are done and they are loaded.
+  Carried multiplyRest(ValueRange state, int64_t done, BScales &scales,
+                       ValueRange ofLanes);
   /// The same where no ring brings the B scales.
-  Carried multiplyGroups(ValueRange ends, Value sums, BScales scales);
+  Carried multiplyGroups(ValueRange state, int64_t done, BScales &scales,
+                         ValueRange ofLanes);
+  /// True if lanes load the B scales of a tile's columns.
+  bool loadsBScales() const {
+    return !schedule.bringsBScales() && !schedule.problem.hasColumnScales();
+  }
   /// Those of a step, of a slot of each ring: the ends, advanced, and the sums.
   Carried multiplyStep(ValueRange state, ScalesOf bScalesOf);
   /// `count` steps, after which comes another if slots are waited for ahead.
@@ -58,8 +84,9 @@ private:
   Carried finish(ValueRange state, ScalesOf bScalesOf) {
     return waitsAhead() ? multiplyStep(state, bScalesOf) : Carried(state);
   }
-  /// The steps of a tile's K blocks, without one that is left to finish.
-  Value getNumSteps();
+  /// The steps of a tile's K blocks behind those that are done, without one
+  /// that is left to finish.
+  Value getNumSteps(int64_t done);
   /// The B scales that the ring brings.
   SmallVector<Value> readScales(Value stage, int64_t index, BScales &scales);
 
@@ -70,54 +97,94 @@ private:
 
 void MultiplyRole::build(ValueRange inits) {
   role("multiply", schedule.getEpilogueWarps(), inits, [&](ValueRange ends) {
-    return forEachTile(
-        ends, [&](Value row, Value column, ValueRange carried) -> Carried {
-          Value zero = ZeroOp::create(builder, loc, schedule.getFragment());
-          Value hasBlocks =
-              arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                                    getNumBlocks(), constant(0));
-          Carried inputs(carried.take_front(schedule.inputRings));
-          inputs.push_back(zero);
-          Carried results = ifThen(hasBlocks, inputs, [&](ValueRange state) {
-            return multiplyTile(state.drop_back(), state.back(),
-                                scaled(column, schedule.tileN));
+    auto hasBlocks = [&]() -> Value {
+      return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                   getNumBlocks(), constant(0));
+    };
+    if (!startsFirst())
+      return computeTiles(ends, [&](ValueRange state, Value column) {
+        return ifThen(hasBlocks(), state, [&](ValueRange inner) {
+          return multiplyTile(inner, column);
+        });
+      });
+    // Decided once, in front of all tiles.
+    return ifThenElse(
+        hasBlocks(),
+        [&] {
+          return computeTiles(ends, [&](ValueRange state, Value column) {
+            return multiplyTile(state, column);
           });
-          Value sums = results.pop_back_val(), exchange;
-          llvm::append_range(results, carried.drop_front(schedule.inputRings));
-          if (schedule.cluster.k > 1) {
-            auto reduce = ReduceScatterOp::create(builder, loc, sums,
-                                                  results.pop_back_val());
-            sums = reduce.getShare();
-            exchange = reduce.getNext();
-          }
-          Value first = getTileRow(row);
-          auto [m, n] = getStoredPlace(first, column);
-          Value map = getMapOfTile(gemm::Operand::D, first);
-          buildEpilogueTail(
-              *this, sums, map, place(m, n),
-              MutableArrayRef(results).drop_front(schedule.inputRings));
-          if (exchange)
-            results.push_back(exchange);
-          return results;
+        },
+        [&] {
+          return computeTiles(
+              ends, [&](ValueRange state, Value) { return Carried(state); });
         });
   });
 }
 
-KernelBuilder::Carried MultiplyRole::multiplyTile(ValueRange ends, Value sums,
-                                                  Value firstColumn) {
-  BScales scales(*this, firstColumn);
-  if (!schedule.bringsBScales() && !schedule.problem.hasColumnScales())
-    return multiplyGroups(ends, sums, scales);
-  auto scalesOf = [&](Value stage, int64_t index) {
+KernelBuilder::Carried MultiplyRole::computeTiles(ValueRange ends,
+                                                  TileSums sumsOf) {
+  return forEachTile(
+      ends, [&](Value row, Value column, ValueRange carried) -> Carried {
+        Value zero = ZeroOp::create(builder, loc, schedule.getFragment());
+        Carried inputs(carried.take_front(schedule.inputRings));
+        inputs.push_back(zero);
+        Carried results = sumsOf(inputs, column);
+        Value sums = results.pop_back_val(), exchange;
+        llvm::append_range(results, carried.drop_front(schedule.inputRings));
+        if (schedule.cluster.k > 1) {
+          auto reduce = ReduceScatterOp::create(builder, loc, sums,
+                                                results.pop_back_val());
+          sums = reduce.getShare();
+          exchange = reduce.getNext();
+        }
+        Value first = getTileRow(row);
+        auto [m, n] = getStoredPlace(first, column);
+        Value map = getMapOfTile(gemm::Operand::D, first);
+        buildEpilogueTail(
+            *this, sums, map, place(m, n),
+            MutableArrayRef(results).drop_front(schedule.inputRings));
+        if (exchange)
+          results.push_back(exchange);
+        return results;
+      });
+}
+
+KernelBuilder::Carried MultiplyRole::multiplyTile(ValueRange state,
+                                                  Value column) {
+  if (!startsFirst()) {
+    BScales scales(*this, scaled(column, schedule.tileN));
+    return multiplyRest(state, /*done=*/0, scales, /*ofLanes=*/{});
+  }
+  // Made behind the start.
+  std::optional<BScales> scales;
+  SmallVector<Value> ofLanes;
+  Carried first = multiplyStep(begin(state), [&](Value stage, int64_t index) {
+    scales.emplace(*this, scaled(column, schedule.tileN));
+    if (!loadsBScales())
+      return readScales(stage, index, *scales);
+    ofLanes = scales->loadGroup(constant(0));
+    return scales->get(ofLanes, constant(index));
+  });
+  Value isMore = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt,
+                                       getNumBlocks(), constant(1));
+  return ifThen(isMore, first, [&](ValueRange inner) {
+    return multiplyRest(inner, /*done=*/1, *scales, ofLanes);
+  });
+}
+
+KernelBuilder::Carried MultiplyRole::multiplyRest(ValueRange state,
+                                                  int64_t done, BScales &scales,
+                                                  ValueRange ofLanes) {
+  if (loadsBScales())
+    return multiplyGroups(state, done, scales, ofLanes);
+  auto read = [&](Value stage, int64_t index) {
     return readScales(stage, index % schedule.kGroup, scales);
   };
-  Carried state = begin(ends);
-  state.push_back(sums);
-  state = multiplySteps(state, getNumSteps(),
-                        [&](Value stage, Value, int64_t index) {
-                          return scalesOf(stage, index);
-                        });
-  return finish(state, scalesOf);
+  Carried results = multiplySteps(
+      begin(state), getNumSteps(done),
+      [&](Value stage, Value, int64_t index) { return read(stage, index); });
+  return finish(results, read);
 }
 
 SmallVector<Value> MultiplyRole::readScales(Value stage, int64_t index,
@@ -132,54 +199,61 @@ SmallVector<Value> MultiplyRole::readScales(Value stage, int64_t index,
   return scales.spread(ofRows);
 }
 
-Value MultiplyRole::getNumSteps() {
-  Value lastBlock =
-      arith::SubIOp::create(builder, loc, getNumBlocks(), constant(1));
-  Value last = arith::DivUIOp::create(builder, loc, lastBlock,
+Value MultiplyRole::getNumSteps(int64_t done) {
+  // Those with a step behind them are one less where slots are waited for
+  // ahead, which have one block each.
+  Value others =
+      arith::SubIOp::create(builder, loc, getNumBlocks(), constant(1 + done));
+  if (waitsAhead())
+    return others;
+  Value last = arith::DivUIOp::create(builder, loc, others,
                                       constant(schedule.getStep()));
-  return waitsAhead()
-             ? last
-             : Value(arith::AddIOp::create(builder, loc, last, constant(1)));
+  return arith::AddIOp::create(builder, loc, last, constant(1));
 }
 
-KernelBuilder::Carried MultiplyRole::multiplyGroups(ValueRange ends, Value sums,
-                                                    BScales scales) {
+KernelBuilder::Carried MultiplyRole::multiplyGroups(ValueRange state,
+                                                    int64_t done,
+                                                    BScales &scales,
+                                                    ValueRange ofLanes) {
   // A step that is left to finish is one more of the rest.
   int64_t size = schedule.getScaleGroup() / schedule.getStep();
-  Value steps = getNumSteps();
+  Value steps = getNumSteps(done);
   Value rest = arith::RemUIOp::create(builder, loc, steps, constant(size)),
         whole = arith::SubIOp::create(builder, loc, steps, rest);
+  // Of those of a group's lanes; `done` more than the steps in the group.
   auto blockOf = [&](Value step, int64_t index) -> Value {
     Value block = scaled(step, schedule.getStep());
+    index += done;
     return index ? arith::AddIOp::create(builder, loc, block, constant(index))
                  : block;
   };
-  size_t own = ends.size() + 1; // and the sums
-  auto multiply = [&](ValueRange state, Value count) {
-    ValueRange ofLanes = state.drop_front(own);
-    return multiplySteps(state.take_front(own), count,
+  size_t own = state.size();
+  auto multiply = [&](ValueRange carried, Value count) {
+    ValueRange loaded = carried.drop_front(own);
+    return multiplySteps(carried.take_front(own), count,
                          [&](Value, Value step, int64_t index) {
-                           return scales.get(ofLanes, blockOf(step, index));
+                           return scales.get(loaded, blockOf(step, index));
                          });
   };
   // Loaded while the first slot is waited for.
-  SmallVector<Value> first = scales.loadGroup(constant(0));
-  Carried carried = begin(ends);
-  carried.push_back(sums);
+  SmallVector<Value> first(ofLanes);
+  if (!done)
+    first = scales.loadGroup(constant(0));
+  Carried carried = begin(state);
   llvm::append_range(carried, first);
-  carried =
-      forEach(constant(0), whole, size, carried,
-              [&](Value group, ValueRange state) -> Carried {
-                Value next =
-                    arith::AddIOp::create(builder, loc, group, constant(size));
-                SmallVector<Value> loaded = scales.loadGroup(blockOf(next, 0));
-                Carried results = multiply(state, constant(size));
-                llvm::append_range(results, loaded);
-                return results;
-              });
-  SmallVector<Value> ofLanes(llvm::drop_begin(carried, own));
+  carried = forEach(constant(0), whole, size, carried,
+                    [&](Value group, ValueRange inner) -> Carried {
+                      Value next = arith::AddIOp::create(builder, loc, group,
+                                                         constant(size));
+                      SmallVector<Value> loaded =
+                          scales.loadGroup(scaled(next, schedule.getStep()));
+                      Carried results = multiply(inner, constant(size));
+                      llvm::append_range(results, loaded);
+                      return results;
+                    });
+  SmallVector<Value> last(llvm::drop_begin(carried, own));
   return finish(multiply(carried, rest), [&](Value, int64_t index) {
-    return scales.get(ofLanes, blockOf(rest, index));
+    return scales.get(last, blockOf(rest, index));
   });
 }
 
@@ -188,14 +262,10 @@ KernelBuilder::Carried MultiplyRole::multiplySteps(ValueRange state,
                                                    StepScalesOf bScalesOf) {
   return forEach(constant(0), count, 1, state,
                  [&](Value step, ValueRange inner) -> Carried {
-                   Carried results =
+                   return begin(
                        multiplyStep(inner, [&](Value stage, int64_t index) {
                          return bScalesOf(stage, step, index);
-                       });
-                   Value sums = results.pop_back_val();
-                   results = begin(results);
-                   results.push_back(sums);
-                   return results;
+                       }));
                  });
 }
 
@@ -215,12 +285,17 @@ KernelBuilder::Carried MultiplyRole::multiplyStep(ValueRange state,
         builder, loc, stages.back(),
         schedule.getTileName(operand, product % perSlot / parts));
   };
+  auto getScales = [&] {
+    for (int64_t i = 0; i < schedule.kGroup; ++i)
+      bScales.push_back(bScalesOf(stages.back(), bScales.size()));
+  };
   auto start = [&](int64_t product) -> Value {
-    if (product % perSlot == 0) {
+    bool takesSlot = product % perSlot == 0;
+    if (takesSlot) {
       Value slot = state[product / perSlot];
       stages.push_back(waitsAhead() ? slot : acquire(slot));
-      for (int64_t i = 0; i < schedule.kGroup; ++i)
-        bScales.push_back(bScalesOf(stages.back(), bScales.size()));
+      if (!startsFirst())
+        getScales();
     }
     Value a = tile(gemm::Operand::A, product),
           b = tile(gemm::Operand::B, product);
@@ -228,8 +303,12 @@ KernelBuilder::Carried MultiplyRole::multiplyStep(ValueRange state,
     bRows.push_back(schedule.problem.hasColumnScales()
                         ? tile(gemm::Operand::BScale, product)
                         : Value());
-    return WarpgroupMmaOp::create(builder, loc, pendingType, a, b,
-                                  /*accumulator=*/Value(), product % parts);
+    Value pending =
+        WarpgroupMmaOp::create(builder, loc, pendingType, a, b,
+                               /*accumulator=*/Value(), product % parts);
+    if (takesSlot && startsFirst())
+      getScales();
+    return pending;
   };
   Carried results;
   Value pending = start(0), next;
