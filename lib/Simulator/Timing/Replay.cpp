@@ -4,8 +4,9 @@
 
 #include "Timing/Replay.h"
 
+#include "Timing/Clock.h"
+
 #include <algorithm>
-#include <cmath>
 
 using namespace fp8::sim;
 
@@ -110,7 +111,6 @@ private:
                   trace.warps[warp].id / kWarpsOfGroup];
   }
   KernelTime result() const;
-  void setClock(KernelTime &time, double load) const;
 };
 
 Replayer::Replayer(const Trace &trace, const Costs &costs,
@@ -401,25 +401,8 @@ KernelTime Replayer::result() const {
     time.engines.push_back({"transfer", sm.transfers.front().busy / last});
   time.launchUs = t.launchUs - (launch.programmatic ? t.earlyUs : 0) +
                   (launch.clusterCtas > 1 ? t.clusterUs : 0);
-  setClock(time, sm.tensor.busy / last + t.l2Power * sm.l2.busy / last);
+  setClock(time, t, sm.tensor.busy / last + t.l2Power * sm.l2.busy / last);
   return time;
-}
-
-/// Under load the clock falls within some ten milliseconds. The time is that of
-/// the middle of 21 replays of at least 1.5 ms and ten launches, as
-/// benchmark/gpu/clock.py takes it.
-void Replayer::setClock(KernelTime &time, double load) const {
-  constexpr double kReplaysBefore = 11, kReplayMs = 1.5, kLaunches = 12;
-  const double sustained =
-      t.gigahertz * (1 - t.powerSlope * std::max(0.0, load - t.powerShare));
-  time.gigahertz = t.gigahertz;
-  for (int round = 0; round < 3; ++round) {
-    time.microseconds = time.launchUs + time.cycles / time.gigahertz / 1e3;
-    double ms = kReplaysBefore *
-                std::max(kReplayMs, kLaunches * time.microseconds / 1e3);
-    time.gigahertz =
-        sustained + (t.gigahertz - sustained) * std::exp(-ms / t.powerMs);
-  }
 }
 
 std::optional<KernelTime> Replayer::run() {

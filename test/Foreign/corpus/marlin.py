@@ -10,7 +10,7 @@ from kernels import BuildFailure, Described, change, compile_ptx
 from launch import ROUNDED, Launch
 
 PROJECT = "Marlin"
-# What cures the find (docs/ForeignKernels.md#finds): the last ldmatrix of all warps comes before the first sum is stored where it read.
+# What cures the find (docs/evidence/ForeignKernels.md#finds): the last ldmatrix of all warps comes before the first sum is stored where it read.
 MENDED = [(r"( *)thread_block_reduce\(\);", r"\1__syncthreads();\n\1thread_block_reduce();")]
 THREADS, STAGES, SHARED_BYTES, CTAS = 256, 4, 96 * 1024, 5
 

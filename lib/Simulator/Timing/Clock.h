@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The clock of a GPU under load.
+
+#ifndef FP8_LIB_SIMULATOR_TIMING_CLOCK_H
+#define FP8_LIB_SIMULATOR_TIMING_CLOCK_H
+
+#include "fp8/Chip/Timing.h"
+#include "fp8/Simulator/Report.h"
+
+namespace fp8::sim {
+
+/// Sets the clock of a launch, and its time in microseconds, by its cycles and
+/// `launchUs`. `load` is the share of the cycles in which what takes power
+/// works.
+void setClock(KernelTime &time, const chip::Timing &timing, double load);
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_TIMING_CLOCK_H
