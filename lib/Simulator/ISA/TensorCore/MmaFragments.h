@@ -43,7 +43,10 @@ struct MmaRegisters {
   const uint32_t *a, *b, *c, *d, *metadata;
 };
 
-/// D of one product, of C and what it adds; marks what is undefined of D.
+/// The elements of C.
+void loadResults(Warp &warp, const MmaSyncForm &form, const uint32_t *rows,
+                 Results &results);
+/// Adds one product to the results; marks what is undefined of D.
 void multiplyFragments(Warp &warp, const Inst &inst, const MmaSyncForm &form,
                        const MmaRegisters &registers, Results &results);
 void storeResults(Warp &warp, const MmaSyncForm &form, const uint32_t *rows,

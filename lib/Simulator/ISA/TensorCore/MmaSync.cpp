@@ -50,18 +50,6 @@ void eachOfB(Warp &w, const MmaSyncForm &mma, const uint32_t *rows, F f) {
       }
 }
 
-void loadResults(Warp &w, const MmaSyncForm &mma, const uint32_t *rows,
-                 Results &out) {
-  for (uint32_t row = 0; row < mma.form().m; ++row)
-    for (uint32_t column = 0; column < kN; ++column) {
-      uint32_t lane = row % 8 * 4 + column / 2;
-      out.cells[row][column] =
-          mma.c == Type::F16
-              ? element(w.row(rows[row / 8])[lane], column % 2, 16)
-              : w.row(rows[row / 8 * 2 + column % 2])[lane];
-    }
-}
-
 MmaRegisters findRegisters(const Warp &w, const Inst &i) {
   const MmaSyncForm &mma = i.get<MmaSyncForm>();
   const std::vector<uint32_t> &lists = w.machine.program.lists;
@@ -228,6 +216,7 @@ Flow multiply(Warp &w, const Inst &i, uint32_t mask) {
   const MmaSyncForm &mma = i.get<MmaSyncForm>();
   MmaRegisters registers = findRegisters(w, i);
   Results results;
+  loadResults(w, mma, registers.c, results);
   multiplyFragments(w, i, mma, registers, results);
   storeResults(w, mma, registers.d, results);
   ++w.machine.report.statistics.mmas;
@@ -274,13 +263,24 @@ bool decodeMma(Decoder &d, Inst &i) {
 
 } // namespace
 
+void fp8::sim::loadResults(Warp &w, const MmaSyncForm &mma,
+                           const uint32_t *rows, Results &out) {
+  for (uint32_t row = 0; row < mma.form().m; ++row)
+    for (uint32_t column = 0; column < kN; ++column) {
+      uint32_t lane = row % 8 * 4 + column / 2;
+      out.cells[row][column] =
+          mma.c == Type::F16
+              ? element(w.row(rows[row / 8])[lane], column % 2, 16)
+              : w.row(rows[row / 8 * 2 + column % 2])[lane];
+    }
+}
+
 void fp8::sim::multiplyFragments(Warp &w, const Inst &i, const MmaSyncForm &mma,
                                  const MmaRegisters &registers,
                                  Results &results) {
   if (w.undefinedLanes(&w.machine.program.lists[i.sourceList],
                        i.sourceListCount, ~0u))
     spreadUndefined(w, i, mma, registers);
-  loadResults(w, mma, registers.c, results);
   switch (mma.form().operands) {
   case MmaOperands::Float8:
   case MmaOperands::Float16:

@@ -17,8 +17,9 @@ using namespace fp8::sim;
 
 namespace {
 
-/// A shape, and the mma.sync that it is made of. Where M is smaller than what
-/// that has, it computes the transposed product.
+/// A shape, and the mma.sync that it is made of (ptxas 13.0, sm_90a: of tf32
+/// those are HMMA.1684). Where M is smaller than what that has, it computes the
+/// transposed product.
 struct WmmaShape {
   std::string_view name;
   uint32_t m, n, k;
@@ -32,7 +33,7 @@ const WmmaShape kShapes[] = {
     {"m16n16k16", 16, 16, 16, MmaOperands::Int8, "m16n8k16"},
     {"m8n32k16", 8, 32, 16, MmaOperands::Int8, "m16n8k16"},
     {"m32n8k16", 32, 8, 16, MmaOperands::Int8, "m16n8k16"},
-    {"m16n16k8", 16, 16, 8, MmaOperands::TF32, "m16n8k8"},
+    {"m16n16k8", 16, 16, 8, MmaOperands::TF32, "m16n8k4"},
     {"m8n8k4", 8, 8, 4, MmaOperands::F64, "m8n8k4"},
     {"m8n8k32", 8, 8, 32, MmaOperands::Int4, "m8n8k32"},
     {"m8n8k128", 8, 8, 128, MmaOperands::Bit, "m8n8k128"},
@@ -51,6 +52,8 @@ struct WmmaForm {
     return (transposed ? shape->n : shape->m) / product.form().m;
   }
   uint32_t across() const { return (transposed ? shape->m : shape->n) / kN; }
+  /// Products that follow each other along K.
+  uint32_t steps() const { return shape->k / product.form().k; }
   bool isFirst(Matrix matrix) const {
     return (matrix == Matrix::A) != transposed;
   }
@@ -64,8 +67,8 @@ struct WmmaForm {
   /// Registers with different elements.
   uint32_t distinctRows(Matrix matrix) const {
     uint32_t products = matrix == Matrix::Sums ? down() * across()
-                        : isFirst(matrix)      ? down()
-                                               : across();
+                        : isFirst(matrix)      ? down() * steps()
+                                               : across() * steps();
     return products * rowsOfProduct(matrix);
   }
   /// Registers of a fragment. One of f16 has 8 always (PTX ISA 9.7.14.4.1): the
@@ -103,10 +106,12 @@ struct WmmaForm {
       at.column += number % across() * kN;
     } else if (isFirst(matrix)) {
       at = placeInA(product, lane, within, j);
-      at.row += number * product.form().m;
+      at.row += number / steps() * product.form().m;
+      at.column += number % steps() * product.form().k;
     } else {
       at = placeInB(product, lane, within, j);
-      at.column += number * kN;
+      at.column += number / steps() * kN;
+      at.row += number % steps() * product.form().k;
     }
     return transposed ? MmaPlace{at.column, at.row} : at;
   }
@@ -269,13 +274,19 @@ Flow multiply(Warp &w, const Inst &i, uint32_t mask) {
     std::swap(a, b);
   Results results[4];
   const uint32_t count = form.down() * form.across();
-  for (uint32_t n = 0; n < count; ++n)
-    multiplyFragments(w, i, product,
-                      {a + n / form.across() * product.rowsOfA(),
-                       b + n % form.across() * product.rowsOfB(),
-                       c + n * product.rowsOf(product.c),
-                       d + n * product.rowsOf(product.d), nullptr},
-                      results[n]);
+  const uint32_t steps = form.steps();
+  for (uint32_t n = 0; n < count; ++n) {
+    MmaRegisters registers{a + n / form.across() * steps * product.rowsOfA(),
+                           b + n % form.across() * steps * product.rowsOfB(),
+                           c + n * product.rowsOf(product.c),
+                           d + n * product.rowsOf(product.d), nullptr};
+    loadResults(w, product, registers.c, results[n]);
+    for (uint32_t step = 0; step < steps; ++step) {
+      multiplyFragments(w, i, product, registers, results[n]);
+      registers.a += product.rowsOfA();
+      registers.b += product.rowsOfB();
+    }
+  }
   for (uint32_t n = 0; n < count; ++n)
     storeResults(w, product, d + n * product.rowsOf(product.d), results[n]);
   ++w.machine.report.statistics.mmas;

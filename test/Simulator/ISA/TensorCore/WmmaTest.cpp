@@ -281,6 +281,27 @@ TEST(Wmma, AFragmentCanBeComputedWith) {
   }
 }
 
+TEST(Wmma, SumsOfTf32HaveFourProducts) {
+  // 1 and -1 of the first four products of each sum are gone before 2^-26,
+  // which beside them would be cut off, is added (as on an H100).
+  Problem p({"m16n16k8", "f32", "tf32", "tf32", "f32"});
+  auto bits = [](float value) {
+    uint32_t word;
+    std::memcpy(&word, &value, 4);
+    return uint64_t(word);
+  };
+  const float row[] = {1, -1, 0, 0, 0x1p-26f, 0, 0, 0};
+  for (uint32_t m = 0; m < 16; ++m)
+    for (uint32_t k = 0; k < 8; ++k) {
+      p.a.at(m, k) = bits(row[k]);
+      p.b.at(k, m) = bits(1);
+    }
+  p.c.elements.assign(256, 0);
+  p.run();
+  ASSERT_TRUE(p.report.ok()) << p.report.str();
+  EXPECT_EQ(decoded("f32", p.d.at(3, 5)), 0x1p-26);
+}
+
 TEST(Wmma, RowsAreAligned) {
   Case form{"m16n16k16", "f32", "f16", "f16", "f32"};
   form.padding = 8;
