@@ -145,8 +145,7 @@ bool Warp::enter(const Inst &inst, uint32_t mask, const CallSite &site,
   bool ok = true;
   forLanes(mask, [&](int l) {
     CallStack &stack = stacks[size_t(l)];
-    if (!stack.top)
-      stack.top = machine.program.localBytes;
+    stack.top = stackTop(l);
     Call call{&function,      &site,
               inst.index + 1, alignUp(stack.top, function.frameAlign),
               stack.top,      {}};
@@ -184,6 +183,47 @@ bool Warp::enter(const Inst &inst, uint32_t mask, const CallSite &site,
       writeCallValue(l, function.parameters[n], arguments[size_t(l)][n]);
   });
   return true;
+}
+
+uint64_t Warp::stackTop(int lane) const {
+  uint64_t top = stacks[size_t(lane)].top;
+  return top ? top : machine.program.localBytes;
+}
+
+uint64_t Warp::allocateStack(const Inst &inst, int lane, uint64_t bytes,
+                             uint64_t alignment) {
+  const uint64_t before = stackTop(lane);
+  const uint64_t address = alignUp(before, alignment);
+  if (bytes > kMostLocalBytes || address + bytes > kMostLocalBytes ||
+      machine.callBytes + bytes > kMostCallBytes) {
+    machine.error(
+        ErrorKind::LimitExceeded,
+        "'" + Machine::mnemonic(&inst) + "' wants " + std::to_string(bytes) +
+            " bytes of the stack, which has no room for them; a "
+            "thread has " +
+            std::to_string(kMostLocalBytes) + " bytes of local memory",
+        this, &inst, lane, true);
+    return address;
+  }
+  stacks[size_t(lane)].top = address + bytes;
+  machine.callBytes += address + bytes - before;
+  reserveLocal(lane, address + bytes);
+  return address;
+}
+
+void Warp::restoreStack(const Inst &inst, int lane, uint64_t top) {
+  const uint64_t now = stackTop(lane);
+  if (top > now) {
+    machine.error(ErrorKind::InvalidOperation,
+                  "'" + Machine::mnemonic(&inst) +
+                      "' sets the stack's end to " + std::to_string(top) +
+                      ", but it is at " + std::to_string(now) +
+                      "; pass what stacksave has given in the same function",
+                  this, &inst, lane, true);
+    return;
+  }
+  stacks[size_t(lane)].top = top;
+  machine.callBytes -= now - top;
 }
 
 uint32_t Warp::leave(const Inst &inst, int lane) {

@@ -100,6 +100,13 @@ public:
   void writeCallValue(int lane, const CallValue &value, const CallBytes &from);
   /// Makes the lane's local memory at least so large.
   void reserveLocal(int lane, uint64_t bytes);
+  /// The first byte behind what the lane's calls use of local memory, and what
+  /// alloca has given.
+  uint64_t stackTop(int lane) const;
+  /// The address of as many bytes; an error where there is no room.
+  uint64_t allocateStack(const Inst &inst, int lane, uint64_t bytes,
+                         uint64_t alignment);
+  void restoreStack(const Inst &inst, int lane, uint64_t top);
 
   uint32_t predicate(const Inst &inst, unsigned index) const {
     uint32_t value = predicates[inst.p[index]];
