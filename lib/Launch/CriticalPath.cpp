@@ -91,11 +91,27 @@ private:
     Arrival last = findArrival(slice);
     if (!last.track)
       return addUntil(slice.begin, PathPart::Wait, slice.barrier);
+    addWaited(slice.barrier, last);
     track = last.track;
-    if (isAsynchronous(slice.barrier))
-      addUntil(last.time, PathPart::Transfer, slice.barrier);
-    else // other warps of the role arrive later than the one with stamps
-      addUntil(last.time, PathPart::Work);
+    now = last.time;
+  }
+
+  /// Adds the time since the arrival: as the role's work where it worked, and
+  /// where it waited as the transfer. Without an engine that is work of others:
+  /// warps of the arriving role come later than the one with stamps.
+  void addWaited(uint32_t barrier, const Arrival &last) {
+    const Walk::Key waited =
+        isAsynchronous(barrier)
+            ? Key{PathPart::Transfer, last.track->role, barrier}
+            : Key{PathPart::Work, last.track->role, Timeline::kNone};
+    const Walk::Key worked{PathPart::Work, track->role, Timeline::kNone};
+    for (const Slice &slice : track->slices) {
+      double time = std::min(slice.end, now) - std::max(slice.begin, last.time);
+      bool isBlocked = slice.kind == Slice::Wait &&
+                       slice.end - slice.begin > kRounding * plainWait;
+      if (time > 0)
+        parts[isBlocked ? waited : worked] += time;
+    }
   }
 
   /// Whether engines complete the barrier's phases, when the hand-over is past:

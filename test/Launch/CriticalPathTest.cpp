@@ -125,7 +125,7 @@ TEST(CriticalPath, FindsTooFewSlots) {
   model.flight = 400;
   Timeline timeline = model.run();
   std::vector<PathPart> path = findCriticalPath(timeline);
-  EXPECT_GT(shareOf(path, PathPart::Transfer, Load, Full), 0.7);
+  EXPECT_GT(shareOf(path, PathPart::Transfer, Load, Full), 0.55);
   EXPECT_NE(judge(timeline).find("bottleneck: ring 'ring a, b' with 2 slots: "
                                  "what 'load' issued for full of 'ring a, b' "
                                  "is under way for "),
@@ -164,7 +164,7 @@ TEST(CriticalPath, FindsStarvedMultiplications) {
   model.spacing = 250;
   Timeline timeline = model.run();
   EXPECT_GT(shareOf(findCriticalPath(timeline), PathPart::Transfer, Load, Full),
-            0.6);
+            0.55);
   EXPECT_NE(judge(timeline).find("bottleneck: ring 'ring a, b' with 6 slots"),
             std::string::npos)
       << judge(timeline);
@@ -212,4 +212,15 @@ TEST(CriticalPath, FollowsArrivalsInACluster) {
   std::vector<PathPart> path = findCriticalPath(timeline);
   EXPECT_EQ(shareOf(path, PathPart::Wait, Mma, Full), 0);
   EXPECT_GT(shareOf(path, PathPart::Work, Load), 0.8);
+}
+
+TEST(CriticalPath, NamesWorkWhereWaitsAreShort) {
+  // Each wait is blocked, for a little: more slots would gain that little.
+  Model model;
+  model.slots = 2;
+  model.multiply = 300;
+  model.flight = 320;
+  std::vector<PathPart> path = findCriticalPath(model.run());
+  EXPECT_GT(shareOf(path, PathPart::Transfer, Load, Full), 0.02);
+  EXPECT_GT(shareOf(path, PathPart::Work, Mma), 0.85);
 }

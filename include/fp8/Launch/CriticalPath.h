@@ -28,7 +28,8 @@ struct PathPart {
 /// Before a role's work comes its work so far. Before a wait that was blocked
 /// comes the last arrival at its barrier, in the role that arrived. A wait was
 /// blocked if it took longer than any that is known to find its barrier
-/// complete: a producer's first waits for each slot.
+/// complete: a producer's first waits for each slot. While what a role waits
+/// for is under way, it may also work on earlier slots, which counts as work.
 std::vector<PathPart> findCriticalPath(const Timeline &timeline);
 
 } // namespace fp8::launch
