@@ -272,6 +272,38 @@ TEST_F(ReplayTest, AProgrammaticLaunchIsShorter) {
   EXPECT_DOUBLE_EQ(serial - us(), h200().earlyUs);
 }
 
+TEST_F(ReplayTest, AProgrammaticLaunchThatLeavesSmsIdleIsUneven) {
+  addWarps(2);
+  waitForCopy(1 << 16);
+  trace.buffers[0].bytes *= 132;
+  auto gain = [&](uint64_t ctas) {
+    launch.ctas = ctas;
+    launch.programmatic = false;
+    double serial = cycles();
+    launch.programmatic = true;
+    return serial - cycles();
+  };
+  EXPECT_DOUBLE_EQ(gain(132), 0);
+  EXPECT_DOUBLE_EQ(gain(60), 0);
+  EXPECT_LT(gain(112), -1);
+}
+
+TEST_F(ReplayTest, AllSmsShareWhatStoresAreGiven) {
+  addWarps(1);
+  TraceEvent store = event(TraceEvent::Kind::Store);
+  store.buffer = trace.buffer(4096, 1 << 14);
+  store.bytes = 1 << 14;
+  trace.add(0, store);
+  TraceEvent wait = event(TraceEvent::Kind::StoreWait);
+  wait.count = 1;
+  wait.readOnly = true;
+  trace.add(0, wait);
+  const double latency = h200().storeLatencyCycles;
+  EXPECT_NEAR(cycles(), (1 << 14) / h200().storeBytesOfOne + latency, 1e-6);
+  launch.ctas = 132;
+  EXPECT_NEAR(cycles(), (1 << 14) * 132 / h200().storeBytes + latency, 1e-6);
+}
+
 TEST_F(ReplayTest, CtasThatFindNoMultiprocessorTakeAnotherWave) {
   addWarps(1);
   trace.addInstruction(0, 1);
@@ -364,6 +396,38 @@ TEST_F(TensorMemoryTest, WarpsOfAPartitionShareItsWayToTensorMemory) {
   EXPECT_DOUBLE_EQ(cycles(), one);
   load(4); // the partition of warp 0
   EXPECT_DOUBLE_EQ(cycles(), one + 4096 / gpu->tensorMemory.transferBytes);
+}
+
+TEST_F(TensorMemoryTest, AUseWaitsForItsLoad) {
+  auto cyclesOfUse = [&](uint32_t row) {
+    ast::Instruction load, use;
+    load.opcode = "tcgen05";
+    load.qualifiers = {"ld"};
+    use.opcode = "fma";
+    use.qualifiers = {"rn", "f32"};
+    Program program;
+    program.registers = 3;
+    program.lists = {0};
+    program.code.resize(2);
+    program.code[0].text = &load;
+    program.code[0].listIsDestination = true;
+    program.code[0].listCount = 1;
+    program.code[1].text = &use;
+    program.code[1].sources = program.code[1].destinations = 1;
+    program.code[1].s[0] = row;
+    program.code[1].d[0] = 2;
+    Trace one;
+    one.warps.push_back({0, 0, {}});
+    TraceEvent transfer = event(TraceEvent::Kind::Transfer);
+    transfer.bytes = 4096;
+    one.add(0, transfer);
+    one.addInstruction(0, 0);
+    one.add(0, event(TraceEvent::Kind::TransferWait));
+    one.addInstruction(0, 1);
+    return replay(one, Costs(program, *gpu), *gpu, launch)->cycles;
+  };
+  EXPECT_LT(cyclesOfUse(1), 4);
+  EXPECT_GT(cyclesOfUse(0), 4096 / gpu->tensorMemory.transferBytes);
 }
 
 TEST_F(TensorMemoryTest, AnArrivalWaitsForTheCopiesOfItsThread) {
