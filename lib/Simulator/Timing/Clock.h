@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The clock of a GPU under load.
+// The clock that a kernel runs at.
 
 #ifndef FP8_LIB_SIMULATOR_TIMING_CLOCK_H
 #define FP8_LIB_SIMULATOR_TIMING_CLOCK_H
@@ -10,9 +10,8 @@
 
 namespace fp8::sim {
 
-/// Sets the clock of a launch, and its time in microseconds, by its cycles and
-/// `launchUs`. `load` is the share of the cycles in which what takes power
-/// works.
+/// Sets the clock of a launch, and its microseconds by that. `load`: as
+/// chip::Timing has it.
 void setClock(KernelTime &time, const chip::Timing &timing, double load);
 
 } // namespace fp8::sim

@@ -3,7 +3,6 @@
 // The engines, and the warps that feed them.
 
 #include "Timing/Replay.h"
-
 #include "Timing/Clock.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tcgen05.commit (PTX ISA, "tcgen05.commit"): an arrival behind the MMAs of its
+// tcgen05.commit (PTX ISA 9.7.16.10): arrives at barriers behind the MMAs of a
 // warp.
 
 #include "ISA/TensorCore/Tcgen05.h"

@@ -6,7 +6,6 @@
 #include "ISA/TensorCore/Tcgen05.h"
 #include "ISA/TensorCore/Tcgen05Issue.h"
 
-#include "ISA/Access/Access.h"
 #include "ISA/Alu/Alu.h"
 
 using namespace fp8::sim;
