@@ -15,7 +15,7 @@ import mma_probes
 import ptx
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-CHIPS = os.path.join(SOURCE, "lib", "Chip", "Chips.cpp")
+MACHINES = os.path.join(SOURCE, "lib", "Chip", "Machines.cpp")
 RULES = os.path.join(SOURCE, "lib", "Chip", "SumRules.cpp")
 TOLERANCE = 0.1
 
@@ -26,8 +26,8 @@ def read(path):
 
 
 def machine(name):
-    """The constants of a Machine of Chips.cpp, by name."""
-    text = re.search(r"constexpr Machine %s = \{(.*?)\};" % name, read(CHIPS), re.S)[1]
+    """The constants of a Machine of Machines.cpp, by name."""
+    text = re.search(r"constexpr Machine machines::%s = \{(.*?)\};" % name, read(MACHINES), re.S)[1]
     found = {}
     for key, value in re.findall(r"/\*(\w+)=\*/([^,}]+)", text):
         if '"' not in value:
@@ -63,7 +63,7 @@ class Expectations:
 
     def constant(self, key, factor=1.0):
         """The assumed value, and where it stands."""
-        return {"assumed": self.machine[key] * factor, "where": "lib/Chip/Chips.cpp, %s.%s" % (self.machine_name, key)}
+        return {"assumed": self.machine[key] * factor, "where": "lib/Chip/Machines.cpp, %s.%s" % (self.machine_name, key)}
 
     def mma(self):
         for shape in mma_probes.SHAPES:

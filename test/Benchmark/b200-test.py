@@ -215,7 +215,7 @@ class Figures(unittest.TestCase):
             self.assertIn(shape.name, expectations.figures("sm_100a", collections.defaultdict(lambda: 1)))
 
     def test_constants_are_the_sources(self):
-        self.assertEqual(expectations.machine("kH200")["l2BytesPerCycle"], 132 * 64)
+        self.assertEqual(expectations.machine("kB200")["l2BytesPerCycle"], 148 * 64)
         self.assertEqual(expectations.rules("Warpgroup")["Float8"], [13, 13, True])
         self.assertEqual(expectations.rules("TensorMemory")["Float8"], [25, 23, True])
         self.assertLessEqual({"Float16", "TF32", "ScaledFloat8"}, set(expectations.rules("TensorMemory")))
