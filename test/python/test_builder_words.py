@@ -97,7 +97,7 @@ def numbers():
     """Numbers that loops and branches change, and those of other lanes."""
     def body(kernel, ring, values, count):
         best = kernel.variable(0.0)
-        place = kernel.variable(count)
+        place = kernel.variable(select(count > 1, count, 1))
         with kernel.for_each_tile(count, 1, band=4, band_of="columns") as (i, _):
             x = shuffle(values[0, kernel.lane_id()], i % 32)
             with kernel.when(x > best.get()):
@@ -164,7 +164,7 @@ WORDS = [
     (answers, "sm_100a", ["fp8.work_queue", "fp8.request_work", "fp8.next_work"]),
     (waits, "sm_100a", ["fp8.try_wait", "fp8.wait ", "unless %", "fp8.index", "fp8.acquire", "fp8.release", "problem_options = {b_block = 64"]),
     (copies, "sm_90a", ["fp8.tma_copy", "fp8.tma_prefetch", "for_each_tile one_tile"]),
-    (numbers, "sm_90a", ["band(4 columns)", "gpu.shuffle", "arith.select", "gpu.lane_id", "gpu.cluster_block_id"]),
+    (numbers, "sm_90a", ["band(4 columns)", "gpu.shuffle", "arith.select", "arith.cmpi ugt", "gpu.lane_id", "gpu.cluster_block_id"]),
     (accumulators, "sm_100a", ["fp8.consume_explicit", "{consumer_arrivals = 4 : i64, producer_arrivals = 1 : i64}"]),
     (parts, "sm_90a", ["part 1,", "row %"]),
 ]
