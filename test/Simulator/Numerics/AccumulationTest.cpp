@@ -164,8 +164,9 @@ struct Row {
       return bits;
     };
     std::vector<uint32_t> bits = with(nullptr, nullptr);
-    if (isShort)
+    if (isShort) {
       EXPECT_EQ(with(aShorts.data(), bShorts.data()), bits);
+    }
     return bits;
   }
 
