@@ -102,6 +102,8 @@ void KernelExtractor::addStart() {
   unsigned allocations = 0;
   kernel->walk([&](CreateMmaWarpOp) { ++allocations; });
   startsNextAtAllocation = allocations == 1;
+  if (!allocations)
+    add("start next grid", kernel, kAll, {}, start);
 }
 
 void KernelExtractor::dealRegisters() {

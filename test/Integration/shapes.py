@@ -67,10 +67,10 @@ def check_shape(gpu, shape, kernels, number, seed):
 
 
 def named_kernels(directory):
-    """For each row of rows.csv, the name of its kernel."""
+    """For each row of rows.csv, the name of its kernel; None where its set has no candidates."""
     configurations = table.read_configurations(directory + "/configurations.json")
     rows = table.read_rows(directory + "/rows.csv")
-    return [(row.shape, "row-" + (configurations.candidates(row, False) or [""])[0]) for row in rows]
+    return [(row.shape, "row-" + (configurations.candidates(row, False) or [""])[0] if row.set in table.SEARCHED_SETS else None) for row in rows]
 
 
 def run(gpu, kernels, rows, options, report):

@@ -56,7 +56,8 @@ static void startNextBehindAllocation(FunctionOpInterface kernel,
   // The first of several signals would count: the end of the kernel is one.
   if (allocations.size() > 1)
     return;
-  builder.setInsertionPointAfter(allocations.front());
+  if (!allocations.empty())
+    builder.setInsertionPointAfter(allocations.front());
   GridDependencyOp::create(builder, kernel.getLoc(), GridDependency::StartNext);
 }
 
