@@ -53,13 +53,13 @@
 // REDEFINE: %{options} = problem=12x7168x2048 tuned=%t/tuned.json launch=serial
 // RUN: %{choose}=LATE
 // LATE: config <tile = 16 x 64 x 128>
-// Rows beyond M are no reason to leave the table until they are a quarter of a tile.
-// REDEFINE: %{options} = problem=100x7168x2048 tuned=%t/tuned.json
+// Up to seven rows beyond M are no reason to leave the table.
+// REDEFINE: %{options} = problem=121x7168x2048 tuned=%t/tuned.json
 // RUN: %{choose}=FITS
 // FITS: config <tile = 128 x 56 x 128>
-// REDEFINE: %{options} = problem=96x7168x2048 tuned=%t/tuned.json
+// REDEFINE: %{options} = problem=120x7168x2048 tuned=%t/tuned.json
 // RUN: %{choose}=BEYOND
-// BEYOND: config <tile = 96 x 64 x 128, launch = programmatic>
+// BEYOND: config <tile = 128 x 64 x 128, launch = programmatic>
 
 // The pipeline hands the option on.
 // RUN: fp8-opt %t/gemm.mlir --fp8-gemm-to-ptx="chip=sm_90a problem=64x7168x2048 phase=op launch=serial" | FileCheck %s --check-prefix=SERIAL

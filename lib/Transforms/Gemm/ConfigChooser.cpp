@@ -300,12 +300,13 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   GemmConfig config = entry->config;
   if (!entries[op][entry].get(*this, op, config, extents.m))
     return std::nullopt;
-  // What was measured says nothing of other rows of tiles, and little where
-  // copies reach beyond M by more than a quarter of a tile.
+  // What was measured says nothing of other rows of tiles, nor of copies that
+  // reach far beyond M.
+  constexpr int64_t kFar = 8;
   int64_t rows = llvm::divideCeil(extents.m, config.tileM),
           beyond = config.edgeFirst ? 0 : rows * config.tileM - extents.m;
   if (rows != int64_t(llvm::divideCeil(entry->m, config.tileM)) ||
-      beyond >= std::max<int64_t>(config.tileM / 4, 8))
+      beyond >= kFar)
     return std::nullopt;
   if (launch == LaunchChoice::Fastest)
     return config;
