@@ -111,6 +111,11 @@ static std::vector<Field> makeFields() {
           "band", Limits{0, 256, "more than the multiprocessors of a GPU"},
           "rows, or columns, of tiles that are computed together, so that they "
           "share reads in L2; chosen by default"),
+      makeField<&GemmConfig::lanesLoadBScales>(
+          "b_scales", {"ring", "lanes"},
+          "how B scales that columns share come; `ring`: with A and B, where "
+          "the schedule gains by it; `lanes`: the lanes that promote load "
+          "them"),
       makeField<&GemmConfig::programmatic>(
           "launch", {"serial", "programmatic"},
           "`programmatic`: the kernel may start before the preceding kernel in "

@@ -47,6 +47,9 @@ struct GemmConfig {
   /// Rows, or columns, of blocks that are computed together, for L2; a block is
   /// the tiles of a cluster. 0: the schedule chooses.
   int64_t band = 0;
+  /// The lanes that promote load the B scales that columns share, also where
+  /// the ring of A and B could bring them.
+  bool lanesLoadBScales = false;
   /// The kernel may start while the preceding kernel ends.
   bool programmatic = false;
   /// Rows of tiles are counted from the end of M, so that the first row of

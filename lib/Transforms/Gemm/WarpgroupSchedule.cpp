@@ -127,7 +127,7 @@ bool WarpgroupSchedule::loadsBEarly() const {
          problem.isConstant(gemm::Operand::BScale);
 }
 bool WarpgroupSchedule::bringsBScales() const {
-  return !problem.hasColumnScales() &&
+  return !lanesLoadBScales && !problem.hasColumnScales() &&
          problem.getElementType(gemm::Operand::BScale).isF32() &&
          (swapsOperands() || tileM == 64 ||
           (tileM == 128 && tileN > 64 && tileN <= 128));
