@@ -136,6 +136,7 @@ Bound Prediction::getLargest() const {
 }
 
 /// Every operand is moved once; with few tiles in the last wave, by few SMs.
+/// What memory takes and what these take add up.
 static double getDramUs(const Machine &machine, const Problem &problem,
                         int64_t tiles, int64_t resident) {
   double k = problem.k;
@@ -146,17 +147,18 @@ static double getDramUs(const Machine &machine, const Problem &problem,
   auto move = [&](int64_t some) {
     if (!some)
       return 0.0;
-    int64_t drawing = std::min(some, resident);
-    return bytes * some / tiles /
-           std::min(machine.dramBytesPerNs,
-                    machine.dramBytesPerNsOfOne * drawing);
+    double drawing = std::min(some, resident);
+    return bytes * some / tiles *
+           (1 / machine.dramBytesPerNs +
+            1 / (machine.dramBytesPerNsOfOne * drawing));
   };
   int64_t last = tiles % resident;
   return (move(tiles - last) + move(last)) / 1e3;
 }
 
 /// What the rows of boxes that lie beyond M take: TMA asks L2 for them like for
-/// others, and all ask one place. Of few in a box none was measured to wait.
+/// others, and all ask one place, beside all other copies. Of few in a box none
+/// was measured to wait.
 static double getFillUs(const Machine &machine, const Problem &problem,
                         const KernelShape &kernel) {
   constexpr int64_t kFew = 16;
@@ -167,7 +169,16 @@ static double getFillUs(const Machine &machine, const Problem &problem,
   double boxes = double(ceilDiv(problem.n, kernel.config.tileN)) *
                  ceilDiv(problem.k, kBlock) /
                  (kernel.sharesA ? kernel.config.cluster.n : 1);
-  return double(problem.batch) * (beyond - kFew) * boxes * machine.fillPs / 1e6;
+  return double(problem.batch) * beyond * boxes * machine.fillPs / 1e6;
+}
+
+/// TMA stores the rows of boxes one by one, however short they are.
+static double getStoreUs(const Machine &machine, const Problem &problem,
+                         const KernelShape &kernel) {
+  if (!kernel.storeColumns)
+    return 0;
+  return double(problem.batch) * problem.m * problem.n / kernel.storeColumns *
+         machine.storePs / 1e6;
 }
 
 KernelModel::KernelModel(const Machine &machine, const KernelShape &kernel)
@@ -221,7 +232,8 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
       std::min(result.tiles, resident);
   result.bounds[static_cast<int>(Bound::Dram)] =
       getDramUs(*machine, problem, result.tiles, resident);
-  result.epilogue = result.waves * epilogueUs;
+  result.epilogue =
+      result.waves * epilogueUs + getStoreUs(*machine, problem, kernel);
   result.fill = getFillUs(*machine, problem, kernel);
   return result;
 }
@@ -251,13 +263,47 @@ double KernelModel::getEarlyShare(const Problem &problem,
 }
 
 /// The fraction by which the loop takes longer where CTAs that divide K also
-/// share columns of tiles. Two rows of tiles were measured not to notice, nor
-/// two warpgroups.
+/// share columns of tiles. Two rows of tiles notice little of it, and so do two
+/// warpgroups.
 double KernelModel::getDividedShare(const Problem &problem) const {
-  bool sharesColumns = problem.m > 2 * kernel.config.tileM;
-  return sharesColumns && kernel.config.cluster.k > 1 && kernel.warpgroups == 1
-             ? machine->dividedTogetherShare
-             : 0;
+  constexpr double kLittle = 0.25;
+  int64_t rows = ceilDiv(problem.m, kernel.config.tileM);
+  if (rows == 1 || kernel.config.cluster.k == 1)
+    return 0;
+  return machine->dividedTogetherShare *
+         (rows > 2 && kernel.warpgroups == 1 ? 1 : kLittle);
+}
+
+/// What the loop takes longer if lanes load the B scales that a ring could
+/// bring: longer in each tile, less long in each block.
+static double getLanesUs(const Machine &machine, const Problem &problem,
+                         const KernelShape &kernel,
+                         const Prediction &prediction) {
+  if (!kernel.config.lanesLoadBScales)
+    return 0;
+  constexpr double kTileCycles = 300, kBlockCycles = 33;
+  return prediction.waves *
+         (kTileCycles - kBlockCycles * ceilDiv(problem.k, kBlock)) /
+         machine.gigahertz / 1e3;
+}
+
+/// What a constant B takes off the launch of a programmatic kernel, whose first
+/// copies come before the kernel in front has ended. Where that has left half
+/// of the SMs free, they take what it draws, unless they are most of B.
+double KernelModel::getConstantUs(const Problem &problem,
+                                  const Prediction &prediction) const {
+  if (!kernel.constantB)
+    return 0;
+  constexpr double kOfOneWarpgroup = 1.5, kOfTwo = 0.6;
+  double gain = kernel.warpgroups < 2 ? kOfOneWarpgroup : kOfTwo;
+  if (2 * prediction.tiles <= machine->multiprocessors) {
+    constexpr double kOfAllBlocks = 2.6, kTaken = 1;
+    int64_t blocks = ceilDiv(problem.k, kBlock * kernel.config.cluster.k);
+    double share =
+        double(kernel.config.stages * kernel.blocksPerStage) / blocks;
+    gain = std::min(gain, kOfAllBlocks * share - kTaken);
+  }
+  return gain * machine->earlyUs;
 }
 
 std::optional<Predictions> KernelModel::predict(const Problem &problem,
@@ -265,16 +311,20 @@ std::optional<Predictions> KernelModel::predict(const Problem &problem,
   Prediction bounds = getBounds(problem);
   auto loopEnd = bounds.bounds.begin() + static_cast<int>(Bound::Dram);
   double dram = *loopEnd, later = double(bounds.waves - 1) * epilogueUs,
-         last = epilogueUs + bounds.fill;
+         last = bounds.epilogue - later,
+         early = machine->earlyUs + getConstantUs(problem, bounds),
+         lanes = getLanesUs(*machine, problem, kernel, bounds);
   // A norm is no less than the largest of its values.
-  double least =
-      std::max(*std::max_element(bounds.bounds.begin(), loopEnd) + later, dram);
-  if (launchUs - machine->earlyUs + least + last > mostUs)
+  double least = std::max(
+      {*std::max_element(bounds.bounds.begin(), loopEnd) + lanes + later, dram,
+       bounds.fill});
+  if (launchUs - std::max(early, 0.0) + least + last > mostUs)
     return std::nullopt;
 
   double loop =
-      combine(bounds.bounds.begin(), loopEnd) * (1 + getDividedShare(problem));
-  std::array<double, 2> together = {loop + later, dram};
+      combine(bounds.bounds.begin(), loopEnd) * (1 + getDividedShare(problem)) +
+      lanes;
+  std::array<double, 3> together = {loop + later, dram, bounds.fill};
   double body = combine(together.begin(), together.end());
   auto launched = [&](double launch, double longer) {
     Prediction one = bounds;
@@ -282,9 +332,9 @@ std::optional<Predictions> KernelModel::predict(const Problem &problem,
     one.total = launch + body + longer + last;
     return one;
   };
-  return Predictions{launched(launchUs, 0),
-                     launched(launchUs - machine->earlyUs,
-                              getEarlyShare(problem, bounds) * body)};
+  return Predictions{
+      launched(launchUs, 0),
+      launched(launchUs - early, getEarlyShare(problem, bounds) * body)};
 }
 
 Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,

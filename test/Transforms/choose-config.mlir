@@ -8,6 +8,25 @@
 // No copy reaches far beyond M where the first tiles are not full; where there is one row of tiles, it does, and the table says nothing of that.
 // RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=196x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=EDGE
 // EDGE: config <tile = 128 x 24 x 128, stages = 2, edge = first>
+// Few blocks are not worth the lanes' first loads of B scales. A constant B wants more than half of the SMs. Streams of B want most of them, and 144 columns fill a wave of N of 18432.
+// DEFINE: %{h100} = fp8-opt %t.mlir -o /dev/null --fp8-explain-config="chip=sm_90a machine='NVIDIA H100 80GB HBM3' top=0
+// RUN: cp %fp8_source/examples/gemm.mlir %t.mlir
+// RUN: %{h100} problem=512x4096x7168" | FileCheck %s --check-prefix=LANES
+// LANES: tile = 128 x 128 x 128, b_scales = lanes, launch = programmatic
+// RUN: %{h100} problem=512x4096x1920" | FileCheck %s --check-prefix=RING
+// RING-NOT: lanes
+// RING: tile = 128 x 128 x 128, launch = programmatic
+// RING-NOT: lanes
+// RUN: %{h100} problem=1x36864x18432" | FileCheck %s --check-prefix=STREAM
+// STREAM: {{^}}  tile = 8 x 64 x 128, launch = programmatic, by the model
+// RUN: %{h100} problem=473x9216x7168" | FileCheck %s --check-prefix=NINTHS
+// NINTHS: {{^}}  tile = 128 x 144 x 128, launch = programmatic, edge = first, by the model
+// RUN: %{h100} problem=1x4096x7168" | FileCheck %s --check-prefix=FEW
+// FEW: {{^}}  tile = 8 x 64 x 128, launch = programmatic, by the model
+// RUN: sed 's/\("b[_scale]*", fp8.access = \)"read"/\1"constant"/' %fp8_source/examples/gemm.mlir > %t.mlir
+// RUN: %{h100} problem=1x4096x7168" | FileCheck %s --check-prefix=CONSTANT
+// CONSTANT: {{^}}  tile = 16 x 64 x 128, split_k = 2, launch = programmatic, by the model
+
 // RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=121x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=NEAR
 // NEAR: config <tile = 128 x 40 x 128, stages = 2>
 // RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=120x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=FAR

@@ -183,32 +183,86 @@ TEST(CostModel, RowsBeyondMCost) {
   EXPECT_EQ(predict(h200, {64, 4096, 7168}, kernel).fill, 0);
   double some = predict(h200, {32, 4096, 7168}, kernel).fill,
          most = predict(h200, {1, 4096, 7168}, kernel).fill;
-  // 64 tiles of 56 blocks, 32 rows of each, of which 16 are free.
-  EXPECT_DOUBLE_EQ(some, 64 * 56 * 16 * h200.fillPs / 1e6);
-  EXPECT_DOUBLE_EQ(most, some * 47 / 16);
+  // 64 tiles of 56 blocks, 32 rows of each; of 16 none counts.
+  EXPECT_DOUBLE_EQ(some, 64 * 56 * 32 * h200.fillPs / 1e6);
+  EXPECT_DOUBLE_EQ(most, some * 63 / 32);
   EXPECT_DOUBLE_EQ(predict(h200, {65, 4096, 7168}, kernel).fill, most);
   EXPECT_EQ(predict(h200, {48, 4096, 7168}, kernel).fill, 0);
   EXPECT_DOUBLE_EQ(predict(h200, {32, 4096, 7168, 3}, kernel).fill, 3 * some);
   EXPECT_GT(totalUs({1, 4096, 7168}, kernel),
             totalUs({64, 4096, 7168}, kernel));
+  // They hide behind what takes longer: here behind memory.
+  Problem wide{1, 36864, 18432};
+  KernelShape few = warpgroupKernel(64, 256);
+  few.blocksPerStage = 4;
+  Prediction hidden = predict(h200, wide, few);
+  EXPECT_GT(hidden.fill, 10);
+  Machine free = h200;
+  free.fillPs = 0;
+  EXPECT_LT(hidden.total - totalUs(wide, few, free), 0.01 * hidden.fill);
+}
+
+TEST(CostModel, ShortRowsOfBoxesCostWhereDIsStored) {
+  KernelShape kernel = warpgroupKernel(128, 56);
+  Problem problem{128, 32768, 512};
+  double us = totalUs(problem, kernel);
+  kernel.storeColumns = 8;
+  double narrow = totalUs(problem, kernel) - us;
+  EXPECT_NEAR(narrow, 128 * 32768 / 8 * h200.storePs / 1e6, 1e-9);
+  kernel.storeColumns = 64;
+  EXPECT_NEAR(totalUs(problem, kernel) - us, narrow / 8, 1e-9);
+}
+
+TEST(CostModel, LanesThatLoadBScalesCostATileAndSaveBlocks) {
+  KernelShape ring = warpgroupKernel(128, 128), lanes = ring;
+  lanes.config.lanesLoadBScales = true;
+  for (int64_t m : {512, 1024, 2048}) {
+    EXPECT_LT(totalUs({m, 4096, 7168}, lanes), totalUs({m, 4096, 7168}, ring));
+    EXPECT_GT(totalUs({m, 4096, 512}, lanes), totalUs({m, 4096, 512}, ring));
+  }
+}
+
+TEST(CostModel, AConstantBGainsWhereItDoesNotMeetTheKernelInFront) {
+  auto gain = [](const Problem &problem, KernelShape kernel) {
+    kernel.config.programmatic = true;
+    double us = totalUs(problem, kernel);
+    kernel.constantB = true;
+    return us - totalUs(problem, kernel);
+  };
+  KernelShape kernel = warpgroupKernel(64, 64);
+  // All SMs have a tile.
+  double most = gain({64, 132 * 64, 7168}, kernel);
+  EXPECT_GT(most, h200.earlyUs);
+  EXPECT_NEAR(gain({64, 132 * 64, 1024}, kernel), most, 1e-9);
+  EXPECT_LT(gain({128, 132 * 64, 7168}, warpgroupKernel(128, 64)), most);
+  // Half of them have none: it loses, but where the ring holds most of B.
+  EXPECT_LT(gain({64, 64 * 64, 7168}, kernel), 0);
+  EXPECT_NEAR(gain({64, 64 * 64, 512}, kernel), most, 1e-9);
+  // A serial launch waits for all.
+  kernel.constantB = true;
+  EXPECT_EQ(totalUs({64, 4096, 7168}, kernel),
+            totalUs({64, 4096, 7168}, warpgroupKernel(64, 64)));
 }
 
 TEST(CostModel, CtasThatDivideKShareColumnsBadly) {
   KernelShape halves = warpgroupKernel(64, 64);
   halves.config.cluster.k = 2;
-  // In three rows of tiles, and with one warpgroup.
+  // Most in three rows of tiles, and with one warpgroup.
   auto slower = [&](const KernelShape &kernel, int64_t m) {
     Machine even = h200;
     even.dividedTogetherShare = 0;
     return totalUs({m, 2112, 7168}, kernel) -
            totalUs({m, 2112, 7168}, kernel, even);
   };
-  EXPECT_EQ(slower(halves, 128), 0);
-  EXPECT_GT(slower(halves, 192), 1);
+  EXPECT_EQ(slower(halves, 64), 0);
+  EXPECT_GT(slower(halves, 128), 0);
+  EXPECT_GT(slower(halves, 192), 3 * slower(halves, 128));
   EXPECT_EQ(slower(warpgroupKernel(64, 64), 192), 0);
   KernelShape wide = warpgroupKernel(128, 64);
   wide.config.cluster.k = 2;
-  EXPECT_EQ(slower(wide, 384), 0);
+  EXPECT_EQ(slower(wide, 128), 0);
+  EXPECT_GT(slower(wide, 384), 0);
+  EXPECT_LT(slower(wide, 384), slower(halves, 192));
 }
 
 TEST(CostModel, AnExchangeCostsWhatIsSent) {

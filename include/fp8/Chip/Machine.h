@@ -40,19 +40,21 @@ struct Machine {
   /// Bytes that an SM receives in a cycle, and that L2 delivers to all SMs in a
   /// cycle.
   double l1BytesPerCycle, l2BytesPerCycle;
-  /// Bytes that memory moves in a nanosecond, for all SMs and for one SM.
+  /// Bytes that memory moves in a nanosecond, and those that one SM draws while
+  /// memory does not wait.
   double dramBytesPerNs, dramBytesPerNsOfOne;
   /// The latency of a copy under load.
   double loadLatencyNs;
-  /// The cost of a row of a box outside the operand, for all SMs together;
-  /// sixteen of a box cost nothing.
+  /// The time of a row of a box outside the operand, for all SMs together, if
+  /// nothing else holds them up; sixteen of a box cost nothing.
   double fillPs;
   /// The time to begin and end a kernel; the additional time of a cluster; the
   /// time to exchange sums between CTAs; and what each sum that a CTA sends
   /// adds to it.
   double launchUs, clusterUs, exchangeUs, exchangePs;
   /// The fraction by which the loop takes longer if CTAs that divide K share
-  /// columns of tiles, in three rows of tiles or more.
+  /// columns of tiles, in three rows of tiles or more. Two rows of tiles, and
+  /// two warpgroups, have a quarter of it.
   double dividedTogetherShare;
   /// The part of a launch that a programmatic launch overlaps with the end of
   /// the preceding kernel.
@@ -67,6 +69,8 @@ struct Machine {
   /// The time to store a tile: a constant, and the time for each column of a
   /// warpgroup's 64 rows.
   double epilogueCycles, epilogueColumnCycles;
+  /// The cost to store a row of a box of D, for all SMs together.
+  double storePs;
 };
 
 namespace machines {

@@ -35,6 +35,10 @@ struct KernelShape {
   bool swapped = false;  ///< columns are the rows of warpgroups' products
   bool overlaps = false; ///< the next product is started before one's promotion
   int64_t scaleParts = 1; ///< equal parts of the columns, by their B scales
+  /// Columns of the boxes by which TMA stores D. 0: their number is not
+  /// counted.
+  int64_t storeColumns = 0;
+  bool constantB = false; ///< B and its scales are loaded before the wait
 };
 
 /// The resources that may bound the loops over K and the tiles.
@@ -49,7 +53,7 @@ struct Prediction {
   double total;
   double launch;
   double epilogue; ///< of all of a CTA's tiles
-  double fill;     ///< of rows beyond M
+  double fill;     ///< the time of rows beyond M alone
   /// The time of the loops for each bound alone.
   std::array<double, kNumBounds> bounds;
   int64_t tiles;    ///< of CTAs
@@ -84,6 +88,8 @@ private:
   Prediction getBounds(const Problem &problem) const;
   double getDividedShare(const Problem &problem) const;
   double getEarlyShare(const Problem &problem,
+                       const Prediction &prediction) const;
+  double getConstantUs(const Problem &problem,
                        const Prediction &prediction) const;
 
   const Machine *machine;

@@ -37,13 +37,23 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
           extents.k >= k * kLeastBlocks * gemm::kScaleBlock)
         add(makeCandidate(tileM, tileN, {1, 1, k}));
   };
+  // 112 and 144 make whole waves of N of 7 x 2^k and 9 x 2^k.
+  SmallVector<int64_t> tileNs = getTileNs();
+  tileNs.append({112, 144});
   // No clusters but those: on an H200 they gained 1 to 6 % on some shapes and
   // lost on the others, and the model cannot tell which (docs/Chooser.md).
   for (int64_t tileM : {64, 128, 256})
-    for (int64_t tileN : getTileNs())
-      add(makeCandidate(tileM, tileN));
+    for (int64_t tileN : tileNs) {
+      GemmConfig config = makeCandidate(tileM, tileN);
+      // The ring costs time in each block, and lanes that load their first
+      // scales cost it in each tile (benchmark/NOTES.md).
+      constexpr int64_t kManyBlocks = 16;
+      config.lanesLoadBScales = tileM == 128 && tileN == 128 &&
+                                extents.k >= kManyBlocks * gemm::kScaleBlock;
+      add(config);
+    }
   for (int64_t tileM : {64, 128})
-    for (int64_t tileN : getTileNs())
+    for (int64_t tileN : tileNs)
       addSplit(tileM, tileN);
   // Operands swapped, where an MMA has more rows than the result, or leaves
   // more rows of its tiles beyond M than tiles of eights do.
@@ -113,6 +123,8 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
   shape.warpgroups = getEpilogueWarps() / 4;
   shape.swapped = swapsOperands();
   shape.overlaps = holdsTwoProducts();
+  shape.storeColumns = getStoreTile().getColumns();
+  shape.constantB = hasConstantB();
   // Swapped, the columns of D are those of different products.
   if (swapsOperands())
     shape.scaleParts = 1;
@@ -122,9 +134,12 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
 // Rings
 //===----------------------------------------------------------------------===//
 
-bool WarpgroupSchedule::loadsBEarly() const {
-  return programmatic && problem.isConstant(gemm::Operand::B) &&
+bool WarpgroupSchedule::hasConstantB() const {
+  return problem.isConstant(gemm::Operand::B) &&
          problem.isConstant(gemm::Operand::BScale);
+}
+bool WarpgroupSchedule::loadsBEarly() const {
+  return programmatic && hasConstantB();
 }
 bool WarpgroupSchedule::bringsBScales() const {
   return !lanesLoadBScales && !problem.hasColumnScales() &&

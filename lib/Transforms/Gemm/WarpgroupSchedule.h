@@ -27,8 +27,10 @@ public:
   /// whole MMAs of rows.
   bool swapsOperands() const final { return tileM % 64 != 0; }
 
-  /// True if a role of its own loads B, and its scales, before the kernels in
-  /// front have ended.
+  /// True if B and its scales are constant.
+  bool hasConstantB() const;
+  /// True if a role of its own loads them before the kernels in front have
+  /// ended.
   bool loadsBEarly() const;
 
   /// Two warpgroups share all tiles but the smallest, so that one promotes
