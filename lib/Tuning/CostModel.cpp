@@ -263,15 +263,17 @@ double KernelModel::getEarlyShare(const Problem &problem,
 }
 
 /// The fraction by which the loop takes longer where CTAs that divide K also
-/// share columns of tiles. Two rows of tiles notice little of it, and so do two
-/// warpgroups.
+/// share columns of tiles. Two rows of tiles notice little of it unless they have
+/// rows in common, and so do two warpgroups.
 double KernelModel::getDividedShare(const Problem &problem) const {
   constexpr double kLittle = 0.25;
   int64_t rows = ceilDiv(problem.m, kernel.config.tileM);
   if (rows == 1 || kernel.config.cluster.k == 1)
     return 0;
+  bool sharesRows =
+      kernel.config.edgeFirst && problem.m % kernel.config.tileM != 0;
   return machine->dividedTogetherShare *
-         (rows > 2 && kernel.warpgroups == 1 ? 1 : kLittle);
+         (kernel.warpgroups == 1 && (rows > 2 || sharesRows) ? 1 : kLittle);
 }
 
 /// What the loop takes longer if lanes load the B scales that a ring could

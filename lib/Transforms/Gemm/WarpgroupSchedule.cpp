@@ -46,10 +46,12 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
     for (int64_t tileN : tileNs) {
       GemmConfig config = makeCandidate(tileM, tileN);
       // The ring costs time in each block, and lanes that load their first
-      // scales cost it in each tile (benchmark/NOTES.md).
-      constexpr int64_t kManyBlocks = 16;
+      // scales cost it in each tile. With many waves they lose more
+      // (benchmark/notes/streams.md).
+      constexpr int64_t kManyBlocks = 16, kManyRows = 2048;
       config.lanesLoadBScales = tileM == 128 && tileN == 128 &&
-                                extents.k >= kManyBlocks * gemm::kScaleBlock;
+                                extents.k >= kManyBlocks * gemm::kScaleBlock &&
+                                extents.m <= kManyRows;
       add(config);
     }
   for (int64_t tileM : {64, 128})
