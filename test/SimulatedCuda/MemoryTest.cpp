@@ -3,6 +3,9 @@
 
 #include "gmock/gmock.h"
 
+#include <array>
+#include <cstring>
+
 using namespace fp8::cuda;
 
 namespace {
@@ -40,6 +43,26 @@ TEST(Memory, RefusesWhatExceedsAnAllocation) {
   EXPECT_FALSE(memory.release(a));
   EXPECT_FALSE(memory.copy(a, at(host), 1));
   EXPECT_EQ(memory.find(a), nullptr);
+}
+
+// Else a recorded buffer of numbers has fields that are no addresses.
+TEST(Memory, PairsOfNumbersAreNoAddresses) {
+  Memory memory(1 << 24, /*initcheck=*/false);
+  uint64_t first = *memory.allocate(1 << 20, Reach::Device, "cudaMalloc");
+  memory.allocate(1 << 20, Reach::Device, "cudaMalloc");
+  ASSERT_NE(memory.find(first + 5), nullptr);
+  auto isAddress = [&](const auto &pair) {
+    uint64_t word;
+    static_assert(sizeof(pair) == sizeof(word));
+    std::memcpy(&word, pair.data(), sizeof(word));
+    return memory.find(word) != nullptr;
+  };
+  for (int32_t high = -1000; high <= 10000; ++high)
+    for (int32_t low : {-1000000, -1, 0, 1, 1000, 1 << 20, 1 << 30})
+      EXPECT_FALSE(isAddress(std::array{low, high})) << low << " " << high;
+  for (float high = -8; high <= 8; high += 0.125f)
+    for (float low : {-8.0f, -0.1f, -0.0f, 0.0f, 0.1f, 8.0f})
+      EXPECT_FALSE(isAddress(std::array{low, high})) << low << " " << high;
 }
 
 TEST(Memory, SharesWhatTheHostReaches) {

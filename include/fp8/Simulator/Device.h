@@ -69,8 +69,10 @@ public:
   uint64_t limit() const { return memoryLimit; }
 
   /// Every address that a buffer can have is in this range. The windows of the
-  /// other state spaces lie above.
-  static constexpr uint64_t kFirstAddress = uint64_t(0x10) << 32;
+  /// other state spaces lie above. No two numbers that data are made of look
+  /// like an address: neither integers up to 11067, nor numbers of float, nor
+  /// small ones of half, for the lower half is a denormal below zero.
+  static constexpr uint64_t kFirstAddress = 0x2b3c80000000;
   static constexpr uint64_t kAddressEnd = uint64_t(1) << 46;
 
   /// By address.
