@@ -61,7 +61,7 @@ def problem(m, n, k):
     return [f"--m={m}", f"--n={n}", f"--k={k}", "--iterations=0"]
 
 
-SPARSE_KERNEL = "*device_kernel*Sparse*"
+SPARSE_KERNEL = "*device_kernel*GemmUniversal*Sparse*"  # not the one that compresses A
 
 
 KERNELS = [

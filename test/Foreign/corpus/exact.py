@@ -70,12 +70,13 @@ def grouped_product(shapes, types):
 
 
 def ragged_product(m, most, k, columns, types):
-    """D = A B^T of each group, of which B and D have room for `most` columns and have some."""
+    """D = A B^T of each group, of which B and D have room for `most` columns and have some. The program allocates the numbers of
+    columns, A, B, C and D."""
 
     def exact(recorded):
-        a, b = recorded.fill(1, types[0], len(columns), m, k), recorded.fill(2, types[1], len(columns), most, k)
+        a, b = recorded.fill(2, types[0], len(columns), m, k), recorded.fill(3, types[1], len(columns), most, k)
         mask = np.arange(most)[None, :, None] < np.array(columns)[:, None, None]
-        recorded.expect(4, types[2], b @ a.transpose(0, 2, 1), ROUNDED, np.broadcast_to(mask, (len(columns), most, m)))
+        recorded.expect(5, types[2], b @ a.transpose(0, 2, 1), ROUNDED, np.broadcast_to(mask, (len(columns), most, m)))
 
     return exact
 
