@@ -14,10 +14,10 @@ using namespace fp8::sim;
 Warp::Warp(Cta &cta, uint32_t id, uint32_t globalIndex, uint32_t lanes)
     : WarpOrder({cta.index, cta.rank, id, globalIndex},
                 cta.machine.warpsInCluster, lanes),
-      machine(cta.machine), cta(cta) {
+      machine(cta.machine), cta(cta), places(machine.program.places.data()) {
   const Program &program = machine.program;
   size_t rows = program.registers + program.constants.size();
-  values.resize(rows * 32);
+  values.resize(program.placesEnd);
   ready.resize(rows);
   for (size_t i = 0; i < program.constants.size(); ++i) {
     const ConstantRow &constant = program.constants[i];

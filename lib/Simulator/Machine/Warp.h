@@ -36,9 +36,10 @@ public:
   Machine &machine;
   Cta &cta;
 
-  uint64_t *row(uint32_t index) { return &values[size_t(index) * 32]; }
+  /// The values of a row.
+  uint64_t *row(uint32_t index) { return values.data() + places[index]; }
   const uint64_t *row(uint32_t index) const {
-    return &values[size_t(index) * 32];
+    return values.data() + places[index];
   }
   std::vector<uint32_t> ready; ///< by row: lanes whose value is defined
 
@@ -174,6 +175,7 @@ private:
                      std::vector<uint64_t> &saved) const;
   void restoreRegisters(int lane, const Function &function,
                         const std::vector<uint64_t> &saved);
+  const uint32_t *const places; ///< Program::places
   std::vector<uint64_t, ZeroedAllocator<uint64_t>> values;
   std::vector<uint32_t> predicates; ///< by register
   std::vector<uint32_t> predicateReady;

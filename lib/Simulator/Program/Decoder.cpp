@@ -4,6 +4,8 @@
 
 #include "Program/Decoder.h"
 
+#include "Program/RowPlaces.h"
+
 #include <algorithm>
 
 using namespace fp8::sim;
@@ -74,6 +76,7 @@ bool Decoder::run(std::vector<SimulationError> &errors) {
   listRows();
   findFragments();
   listFrameRows();
+  placeRows(program);
   return errors.empty();
 }
 

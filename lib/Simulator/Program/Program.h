@@ -188,7 +188,10 @@ struct Program {
   uint32_t predicates = 0;
   std::vector<std::string> predicateNames;
   std::vector<ConstantRow> constants; ///< rows from `registers` on
-  std::vector<std::string> rowNames;  ///< of registers
+  /// By row: where a warp keeps its values (RowPlaces.h), and behind the last.
+  std::vector<uint32_t> places;
+  uint32_t placesEnd = 0;
+  std::vector<std::string> rowNames; ///< of registers
   std::vector<SharedSymbol> sharedSymbols;
   uint64_t staticSharedEnd = 0; ///< offset where dynamic shared memory starts
   uint64_t localBytes = 0;      ///< per lane: the entry's frame

@@ -60,34 +60,35 @@ static void splitColumns(const uint32_t *bits, uint64_t *even, uint64_t *odd) {
 /// Row r of D has its even and odd columns in four lanes of one warp; a
 /// register has two columns of f16.
 void WgmmaOperation::loadRow(uint32_t r, uint32_t *bits) const {
-  const uint64_t *lanes = warps[r / 16]->row(0) + r % 8 * 4;
+  const Warp &warp = *warps[r / 16];
+  const uint32_t lane = r % 8 * 4;
   const uint32_t half = r % 16 / 8;
   if (shape.result == MmaResult::F16)
     for (uint32_t x = 0; x < shape.n; ++x)
-      bits[x] =
-          uint32_t(lanes[size_t(rows[x / 8 * 2 + half]) * 32 + x % 8 / 2] >>
-                   x % 2 * 16) &
-          0xffff;
+      bits[x] = uint32_t(warp.row(rows[x / 8 * 2 + half])[lane + x % 8 / 2] >>
+                         x % 2 * 16) &
+                0xffff;
   else
     for (uint32_t x = 0; x < shape.n; x += 8) {
       const uint32_t n = (x / 8 * 2 + half) * 2;
-      joinColumns(bits + x, lanes + size_t(rows[n]) * 32,
-                  lanes + size_t(rows[n + 1]) * 32);
+      joinColumns(bits + x, warp.row(rows[n]) + lane,
+                  warp.row(rows[n + 1]) + lane);
     }
 }
 
 void WgmmaOperation::storeRow(uint32_t r, const uint32_t *bits) const {
-  uint64_t *lanes = warps[r / 16]->row(0) + r % 8 * 4;
+  Warp &warp = *warps[r / 16];
+  const uint32_t lane = r % 8 * 4;
   const uint32_t half = r % 16 / 8;
   if (shape.result == MmaResult::F16)
     for (uint32_t x = 0; x < shape.n; x += 2)
-      lanes[size_t(rows[x / 8 * 2 + half]) * 32 + x % 8 / 2] =
-          bits[x] | bits[x + 1] << 16;
+      warp.row(rows[x / 8 * 2 + half])[lane + x % 8 / 2] = bits[x] | bits[x + 1]
+                                                                         << 16;
   else
     for (uint32_t x = 0; x < shape.n; x += 8) {
       const uint32_t n = (x / 8 * 2 + half) * 2;
-      splitColumns(bits + x, lanes + size_t(rows[n]) * 32,
-                   lanes + size_t(rows[n + 1]) * 32);
+      splitColumns(bits + x, warp.row(rows[n]) + lane,
+                   warp.row(rows[n + 1]) + lane);
     }
 }
 
