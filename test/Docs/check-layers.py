@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks by the #includes that the layers of docs/Architecture.md are kept, that its picture shows them, and that CONTRIBUTING.md names all that
-use neither MLIR nor LLVM.
+"""Checks by the #includes that the layers of docs/Architecture.md are kept, and that its picture shows them.
 
 usage: check-layers.py ROOT [--picture]
 
@@ -13,7 +12,7 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#?\s*include\s+(["<])([^">]+)[">]')
-FREE = re.compile(r"\*\*Layers\.\*\*(.*?)use neither MLIR nor LLVM", re.S)
+FREE = re.compile(r"^  (\w+)\(\1\)$", re.M)
 # The compiler's part of the C API.
 EXCEPT = ("lib/CAPI/Compiler.cpp", "lib/CAPI/Diagnostics.cpp", "lib/CAPI/Diagnostics.h")
 TOOLS = (r"(\.\./)*tools/", "nothing depends on tools/")
@@ -77,13 +76,9 @@ def stack_rule(path, include):
 
 
 def free_layers(root):
-    """The folders of lib/ that use neither MLIR nor LLVM."""
-    with open(os.path.join(root, "CONTRIBUTING.md"), encoding="utf-8") as file:
-        sentence = FREE.search(file.read())
-    layers = re.findall(r"`lib/(\w+)`", sentence.group(1)) if sentence else []
-    if not layers:
-        sys.exit("CONTRIBUTING.md: error: there is no sentence '**Layers.** `lib/X` ... use neither MLIR nor LLVM'")
-    return layers
+    """The folders of lib/ that use neither MLIR nor LLVM: the rounded boxes of the picture."""
+    with open(os.path.join(root, "docs/Architecture.md"), encoding="utf-8") as file:
+        return FREE.findall(file.read())
 
 
 def files(root):
@@ -175,9 +170,8 @@ def main():
                     broken.append(f"lib/{layer} uses neither MLIR nor LLVM")
             errors += [f"{path}:{number}: error: includes {include}: {rule}" for rule in broken]
     errors += checker_errors(root)
-    errors += [f"CONTRIBUTING.md: error: there is no lib/{layer}" for layer in sorted(named - seen)]
+    errors += [f"docs/Architecture.md: error: there is no lib/{layer}" for layer in sorted(named - seen)]
     libraries = {layer for layer in seen if os.path.isdir(os.path.join(root, "lib", layer))}
-    errors += [f"CONTRIBUTING.md: error: lib/{layer} uses neither MLIR nor LLVM, too; say so" for layer in sorted(libraries - using - named)]
     drawing = picture({layer: graph[layer] & seen for layer in LAYERS if layer in graph}, libraries - using)
     if "--picture" in sys.argv[2:]:
         print(drawing)
