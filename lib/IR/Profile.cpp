@@ -8,7 +8,5 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-#include "fp8/IR/StampEvent.cpp.inc"
-
 #define GET_OP_CLASSES
 #include "fp8/IR/Profile.cpp.inc"

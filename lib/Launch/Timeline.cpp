@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <tuple>
 
 namespace fp8::launch {
 namespace {
 constexpr uint32_t barrierBytes =
     8; // PTX ISA, "Size and alignment of mbarrier"
-constexpr uint32_t eventMask = barrierBytes - 1;
 
 /// One unit's part of the variable.
 struct Unit {
@@ -135,22 +135,22 @@ public:
 
 private:
   void take(const Stamp &stamp) {
-    double time = map(stamp.clock);
-    uint32_t offset = (stamp.word & ~eventMask) - unit.head.sharedMemory;
-    auto [found, stage] = findBarrier(offset);
-    switch (stamp.word & eventMask) {
-    case Stamp::Waited:
-      close(Timeline::Slice::Work, time);
-      barrier = found, slot = stage;
-      close(Timeline::Slice::Wait, map(stamp.behind));
-      break;
-    case Stamp::HandsOver:
-      track.handOvers.push_back({time, found, stage});
-      break;
+    if (const uint32_t waited = stamp.word >> 16; waited & Stamp::kIsThere) {
+      close(Timeline::Slice::Work,
+            map(stamp.since ? stamp.since : stamp.until));
+      std::tie(barrier, slot) = findBarrier(waited);
+      close(Timeline::Slice::Wait, map(stamp.until));
+    }
+    if (const uint32_t handed = stamp.word & 0xffff; handed & Stamp::kIsThere) {
+      auto [found, stage] = findBarrier(handed);
+      track.handOvers.push_back({map(stamp.when), found, stage});
     }
   }
 
-  std::pair<uint32_t, uint32_t> findBarrier(uint32_t offset) const {
+  /// The barrier and its stage, of half a word.
+  std::pair<uint32_t, uint32_t> findBarrier(uint32_t half) const {
+    const uint32_t offset = (half & ~Stamp::kIsThere) * barrierBytes -
+                            unit.head.sharedMemory;
     for (size_t i = 0; i < table.barriers.size(); ++i) {
       const WaitTable::Barrier &candidate = table.barriers[i];
       if ((offset - candidate.offset) / barrierBytes < candidate.depth)

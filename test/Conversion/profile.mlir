@@ -12,7 +12,7 @@
 // INSTRUCTIONS: llvm.mlir.global external @fp8_profile() {addr_space = 1 : i32, alignment = 64 : i64} : !llvm.array<536 x i64>
 gpu.module @kernels {
   gpu.func @kernel(%map: !fp8.tensor_map<!fp8.tile<1x128xf32>>, %n: index) kernel attributes {fp8.linear} {
-    // STAMPS: %[[CURSOR:.*]] = memref.alloca() : memref<4xi32>
+    // STAMPS: %[[CURSOR:.*]] = memref.alloca() : memref<8xi32>
     // STAMPS-NEXT: %[[PLACE:.*]] = fp8.stamp_place
     // STAMPS-NEXT: %[[TIME:.*]] = fp8.stamp_time %[[PLACE]]
     // STAMPS-NEXT: %[[SINCE:.*]] = fp8.stamp_clock
@@ -21,29 +21,42 @@ gpu.module @kernels {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     // STAMPS: fp8.role "read"
     // STAMPS-NEXT: %[[LEADER:.*]], %[[WARP:.*]], %{{.*}} = fp8.role_thread
-    // STAMPS-NEXT: fp8.stamp_begin %[[CURSOR]] at %[[PLACE]], %[[TIME]], %[[SINCE]] by %[[LEADER]], %[[WARP]] role 0 : memref<4xi32>
+    // STAMPS-NEXT: fp8.stamp_begin %[[CURSOR]] at %[[PLACE]], %[[TIME]], %[[SINCE]] by %[[LEADER]], %[[WARP]] role 0 : memref<8xi32>
     fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!ring> {
       %last = scf.for %i = %c0 to %n step %c1 iter_args(%e = %end) -> !fp8.consumer<!ring> {
         // STAMPS: scf.for
-        // STAMPS: %[[BEFORE:.*]] = fp8.stamp_clock
-        // STAMPS-NEXT: fp8.mbarrier_wait %[[FULL:.*]], %
-        // STAMPS-NEXT: fp8.stamp waited %[[CURSOR]] at %[[PLACE]], %[[FULL]] since %[[BEFORE]] role 0 : memref<4xi32>
-        // One comparison, no branch: threads that write nothing begin with 64 stamps. A row has those of 4 units.
-        // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; setp.lt.u32 p, $0, 64; .reg .b64 a; mad.wide.u32 a, $0, 64, $1; @p st.global.v4.b32 [a], {$2, $3, $4, $4}; }"
+        // STAMPS: %[[SINCE:.*]] = fp8.stamp_wait %[[FULL:.*]], %
+        // STAMPS-NEXT: %[[UNTIL:.*]] = fp8.stamp_clock by %[[LEADER]]
+        // STAMPS-NEXT: fp8.stamp_waited %[[CURSOR]] at %[[PLACE]], %[[FULL]] since %[[SINCE]] until %[[UNTIL]] role 0 : memref<8xi32>
+        // A wait that passes at once reads no clock. The role's work stays in front of it: one block.
+        // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; mov.b32 $0, 0; mbarrier.test_wait.parity.shared::cta.b64 p, [$1], $2; @p bra DONE; mov.u32 $0, %clock; WAIT: mbarrier.try_wait.parity.shared::cta.b64 p, [$1], $2, 10000000; @!p bra WAIT; DONE: }"
+        // Only the leader reads clocks.
+        // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"@$1 mov.u32 $0, %clock;", "=r,b"
         %stage = fp8.acquire %e : !fp8.consumer<!ring>
         %row = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
         %x = fp8.read_element %row[0] : !fp8.tile<1x128xf32>
-        // STAMPS: fp8.stamp hands_over %[[CURSOR]] at %[[PLACE]], %[[EMPTY:.*]] role 0 : memref<4xi32>
-        // STAMPS-NEXT: fp8.mbarrier_arrive %[[EMPTY]]
+        // The stamp goes around the branch to the leader's arrival.
+        // STAMPS: %[[WHEN:.*]] = fp8.stamp_clock by %[[LEADER]]
+        // STAMPS-NEXT: scf.if %[[LEADER]] {
+        // STAMPS-NEXT: fp8.mbarrier_arrive %[[EMPTY:.*]]
+        // STAMPS-NEXT: }
+        // STAMPS-NEXT: fp8.stamp_hand_over %[[CURSOR]] at %[[PLACE]], %[[EMPTY]] when %[[WHEN]] role 0 : memref<8xi32>
+        // STAMPS-NEXT: %{{.*}} = fp8.advance
+        // STAMPS-NEXT: fp8.stamp_write %[[CURSOR]] at %[[PLACE]] role 0 : memref<8xi32>
+        // One comparison, no branch: threads that write nothing begin with 64 stamps. A row has those of 4 units.
+        // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; setp.lt.u32 p, $0, 64; .reg .b64 a; mad.wide.u32 a, $0, 64, $1; @p st.global.v4.b32 [a], {$2, $3, $4, $5}; }"
         %next = fp8.release %stage : !fp8.consumer_stage<!ring>
         scf.yield %next : !fp8.consumer<!ring>
       }
       fp8.close %last : !fp8.consumer<!ring>
-      // STAMPS: fp8.stamp_end %[[CURSOR]] at %[[PLACE]] by %[[LEADER]], %[[WARP]] role 0 : memref<4xi32>
+      // STAMPS: fp8.stamp_end %[[CURSOR]] at %[[PLACE]] by %[[LEADER]], %[[WARP]] role 0 : memref<8xi32>
       // STAMPS-NEXT: }
     }
     // STAMPS: fp8.role "load"
     // STAMPS: fp8.stamp_begin {{.*}} role 1
+    // The copies are issued before the stamp is written.
+    // STAMPS: fp8.copy_tile
+    // STAMPS: fp8.stamp_write
     // STAMPS: fp8.stamp_end {{.*}} role 1
     fp8.role "load" warps(1) (%end = %p) : !fp8.producer<!ring> {
       %last = scf.for %i = %c0 to %n step %c1 iter_args(%e = %end) -> !fp8.producer<!ring> {

@@ -53,12 +53,13 @@ protected:
   }
   /// A hand-over so many cycles behind the begin of the role.
   void handOver(uint32_t cta, uint32_t role, uint32_t cycles, uint32_t offset) {
-    write(cta, role, cycles, offset + Stamp::HandsOver, 0);
+    write(cta, role, {0xeeeeeeee, 0xeeeeeeee, cycles, half(offset)});
   }
-  /// A wait, from and until so many cycles behind the begin of the role.
+  /// A wait, from and until so many cycles behind the begin of the role; one
+  /// that takes no time does not tell when it began.
   void wait(uint32_t cta, uint32_t role, uint32_t begin, uint32_t end,
             uint32_t offset) {
-    write(cta, role, begin, offset + Stamp::Waited, end);
+    write(cta, role, {begin, end, 0xeeeeeeee, half(offset) << 16});
   }
   Timeline read() const {
     auto timeline = readTimeline(table, variable);
@@ -69,17 +70,28 @@ protected:
   ProfileTable table;
   std::vector<uint8_t> variable;
 
+  /// A wait that takes no time, and a hand-over, in one stamp.
+  void passAndHandOver(uint32_t cta, uint32_t role, uint32_t passed,
+                       uint32_t handed, uint32_t full, uint32_t empty) {
+    write(cta, role, {passed, passed, handed, half(full) << 16 | half(empty)});
+  }
+
 private:
-  void write(uint32_t cta, uint32_t role, uint32_t cycles, uint32_t word,
-             uint32_t behind) {
+  static uint32_t half(uint32_t offset) {
+    return (kShared + offset) / 8 + Stamp::kIsThere;
+  }
+  /// Clocks are behind the begin of the role.
+  void write(uint32_t cta, uint32_t role, Stamp stamp) {
     uint32_t unit = cta * 2 + role;
     StampHead head;
     std::memcpy(&head, &variable[headOf(unit)], sizeof(head));
+    stamp.since = stamp.since == stamp.until ? 0 : stamp.since + head.beginClock;
+    stamp.until += head.beginClock;
+    stamp.when += head.beginClock;
     if (head.count < table.stamps)
       put(table.headsBytes() +
               (head.count * table.units() + unit) * sizeof(Stamp),
-          Stamp{head.beginClock + cycles, kShared + word,
-                head.beginClock + behind, 0xeeeeeeee});
+          stamp);
     ++head.count;
     put(headOf(unit), head);
   }
@@ -111,6 +123,22 @@ TEST_F(Stamps, BecomeSlicesWithoutGaps) {
   ASSERT_EQ(mma.handOvers.size(), 1u);
   EXPECT_DOUBLE_EQ(mma.handOvers[0].time, 115);
   EXPECT_EQ(mma.handOvers[0].barrier, 1u);
+}
+
+TEST_F(Stamps, HoldAWaitAndAHandOver) {
+  passAndHandOver(0, 1, 120, 220, kFull + 16, kEmpty + 8);
+  const Timeline timeline = read();
+  const Timeline::Track &mma = timeline.tracks[1];
+  ASSERT_EQ(mma.slices.size(), 4u);
+  EXPECT_EQ(mma.slices[2].kind, Slice::Wait);
+  EXPECT_DOUBLE_EQ(mma.slices[2].begin, 65);
+  EXPECT_DOUBLE_EQ(mma.slices[2].end, 65);
+  EXPECT_EQ(mma.slices[2].barrier, 0u);
+  EXPECT_EQ(mma.slices[2].stage, 2u);
+  ASSERT_EQ(mma.handOvers.size(), 1u);
+  EXPECT_DOUBLE_EQ(mma.handOvers[0].time, 115);
+  EXPECT_EQ(mma.handOvers[0].barrier, 1u);
+  EXPECT_EQ(mma.handOvers[0].stage, 1u);
 }
 
 TEST_F(Stamps, MapMultiprocessorsToOneTime) {

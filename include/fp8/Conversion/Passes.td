@@ -235,8 +235,8 @@ def Fp8DebugWaits : Pass<"fp8-debug-waits", "::mlir::ModuleOp"> {
 def Fp8Profile : Pass<"fp8-profile", "::mlir::ModuleOp"> {
   let summary = "makes kernels that are lowered later write down what their roles wait for, and when";
   let description = [{
-    Shows where a kernel's time goes. The pass sets `fp8.profile` on the module. `--convert-fp8-rings-to-barriers` then puts a stamp behind every wait for an mbarrier, one in front of
-    every arrival, and opens and closes each role with the time. A stamp is a clock, or two of a wait, and an event: one thread of each role writes its 16 bytes to a variable of the module.
+    Shows where a kernel's time goes. The pass sets `fp8.profile` on the module. `--convert-fp8-rings-to-barriers` then reads clocks around every wait for an mbarrier and in front
+    of every arrival, and opens and closes each role with the time. A stamp has a wait and the arrival behind it: one thread of each role writes its 16 bytes to a variable of the module.
 
     The first `ctas` CTAs of the grid write up to `stamps` stamps for each role; later stamps are counted and not kept. The variable has 16 bytes a stamp and 48 a role for each of these
     CTAs; `fp8-run` prints its size. The launch manifest then has `profile`: the variable, its layout, and the names of roles, rings and barriers. `fp8-run --timeline=FILE` reads the

@@ -7,7 +7,12 @@
 
 #include "fp8/IR/Fp8.h"
 
-#include "fp8/IR/StampEvent.h.inc"
+namespace mlir::fp8::OpTrait {
+/// The op must know where the kernel's stamps lie (kProfileTableAttrName).
+template <typename ConcreteType>
+class NeedsProfileTable
+    : public mlir::OpTrait::TraitBase<ConcreteType, NeedsProfileTable> {};
+} // namespace mlir::fp8::OpTrait
 
 #define GET_OP_CLASSES
 #include "fp8/IR/Profile.h.inc"

@@ -6,28 +6,35 @@
 #define FP8_IR_PROFILE
 
 include "fp8/IR/Barrier.td"
-include "fp8/IR/StampEvent.td"
 
-// What a role keeps: how many stamps it has written, less one, and three words of the one that it writes next.
-def Fp8_StampCursor : ConfinedType<MemRefRankOf<[I32], [1]>, [CPred<"::llvm::cast<::mlir::MemRefType>($_self).getShape().front() == 4">], "memref<4xi32>">;
+// An op that must know where the kernel's stamps lie.
+def NeedsProfileTable : NativeOpTrait<"NeedsProfileTable"> {
+  let cppNamespace = "::mlir::fp8::OpTrait";
+}
+class Fp8_StampOp<string mnemonic, list<Trait> traits = []> : Fp8_BarrierOp<mnemonic, !listconcat(traits, [NeedsProfileTable])>;
+
+// What a role keeps: how many stamps it has written; the stamp that it writes next, whose word is 0 if there is none; and of the wait that no stamp has yet the clocks of its begin and
+// its end, and its half of the stamp's word, or 0 if there is none.
+def Fp8_StampCursor : ConfinedType<MemRefRankOf<[I32], [1]>, [CPred<"::llvm::cast<::mlir::MemRefType>($_self).getShape().front() == 8">], "memref<8xi32>">;
 
 def Fp8_StampClockOp : Fp8_BarrierOp<"stamp_clock", [Fp8_NamesResult<"clock">]> {
   let summary = "reads the clock of the multiprocessor";
   let description = [{
-    Its lower 32 bits, in cycles (PTX ISA, `%clock`).
+    Its lower 32 bits, in cycles (PTX ISA, `%clock`). With `by` only that thread of the warp reads it, and the others' value means nothing.
 
     ```mlir
-    func.func @now() -> i32 {
-      %clock = fp8.stamp_clock
+    func.func @now(%leader: i1) -> i32 {
+      %clock = fp8.stamp_clock by %leader
       return %clock : i32
     }
     ```
   }];
+  let arguments = (ins Optional<I1>:$leader);
   let results = (outs I32:$clock);
-  let assemblyFormat = "attr-dict";
+  let assemblyFormat = "(`by` $leader^)? attr-dict";
 }
 
-def Fp8_StampPlaceOp : Fp8_BarrierOp<"stamp_place", [Fp8_NamesResult<"place">]> {
+def Fp8_StampPlaceOp : Fp8_StampOp<"stamp_place", [Fp8_NamesResult<"place">]> {
   let summary = "finds where the CTA's stamps go";
   let description = [{
     The place of the CTA's first stamp among the first stamps of all roles, in bytes; of a CTA that is not sampled, one behind all room. It is found once, where the kernel begins.
@@ -43,7 +50,7 @@ def Fp8_StampPlaceOp : Fp8_BarrierOp<"stamp_place", [Fp8_NamesResult<"place">]> 
   let assemblyFormat = "attr-dict";
 }
 
-def Fp8_StampTimeOp : Fp8_BarrierOp<"stamp_time", [Fp8_NamesResult<"time">]> {
+def Fp8_StampTimeOp : Fp8_StampOp<"stamp_time", [Fp8_NamesResult<"time">]> {
   let summary = "reads the GPU's timer";
   let description = [{
     Nanoseconds (PTX ISA, `%globaltimer`). CTAs that are not sampled, as their place says, read nothing.
@@ -60,7 +67,7 @@ def Fp8_StampTimeOp : Fp8_BarrierOp<"stamp_time", [Fp8_NamesResult<"time">]> {
   let assemblyFormat = "$place attr-dict";
 }
 
-def Fp8_StampBeginOp : Fp8_BarrierOp<"stamp_begin"> {
+def Fp8_StampBeginOp : Fp8_StampOp<"stamp_begin"> {
   let summary = "opens a role's stamps";
   let description = [{
     One thread of the role, the leader of its first warp, writes stamps from here on, if the CTA is one of those that are sampled. It writes the head of the role's stamps, the clock
@@ -70,8 +77,8 @@ def Fp8_StampBeginOp : Fp8_BarrierOp<"stamp_begin"> {
     `place` is the CTA's (`fp8.stamp_place`), `role` the number of the role in the kernel's `fp8.profile_table`.
 
     ```mlir
-    func.func @kernel(%cursor: memref<4xi32>, %place: i32, %time: i64, %since: i32, %leader: i1, %warp: i32) {
-      fp8.stamp_begin %cursor at %place, %time, %since by %leader, %warp role 0 : memref<4xi32>
+    func.func @kernel(%cursor: memref<8xi32>, %place: i32, %time: i64, %since: i32, %leader: i1, %warp: i32) {
+      fp8.stamp_begin %cursor at %place, %time, %since by %leader, %warp role 0 : memref<8xi32>
       return
     }
     ```
@@ -80,35 +87,88 @@ def Fp8_StampBeginOp : Fp8_BarrierOp<"stamp_begin"> {
   let assemblyFormat = "$cursor `at` $place `,` $time `,` $since `by` $leader `,` $warp `role` $role attr-dict `:` type($cursor)";
 }
 
-def Fp8_StampOp : Fp8_BarrierOp<"stamp"> {
-  let summary = "writes down that a role has waited or hands over";
+def Fp8_StampWaitOp : Fp8_BarrierOp<"stamp_wait", [Fp8_NamesResult<"since">]> {
+  let summary = "waits, and tells since when it has waited";
   let description = [{
-    A stamp has 16 bytes: a clock; the address of the barrier plus the number of the event, which is less than the 8 bytes of a barrier; and, of a wait, the clock behind it. The first clock is
-    the one when the wait began, `since`, or that of now. Stamps for which there is no room are counted. `place` and `role` are those of `fp8.stamp_begin`.
-
-    What is written is the stamp before, since a store that needs a clock waits for it. This one's words are kept in the cursor until the next stamp, or `fp8.stamp_end`.
+    Waits as `fp8.mbarrier_wait` does. The result is the clock behind a first test that has failed, and 0 where the phase was complete, so that there was nothing to wait for.
 
     ```mlir
-    func.func @wait(%cursor: memref<4xi32>, %place: i32, %barrier: i32, %parity: i32) {
-      %before = fp8.stamp_clock
-      fp8.mbarrier_wait %barrier, %parity
-      fp8.stamp waited %cursor at %place, %barrier since %before role 0 : memref<4xi32>
+    func.func @wait(%barrier: i32, %parity: i32) -> i32 {
+      %since = fp8.stamp_wait %barrier, %parity
+      return %since : i32
+    }
+    ```
+  }];
+  let arguments = (ins I32:$barrier, I32:$parity, UnitAttr:$cluster, ConfinedAttr<DefaultValuedAttr<I64Attr, "0">, [IntNonNegative]>:$limit);
+  let results = (outs I32:$since);
+  let assemblyFormat = "$barrier `,` $parity (`cluster` $cluster^)? attr-dict";
+}
+
+def Fp8_StampWaitedOp : Fp8_StampOp<"stamp_waited"> {
+  let summary = "notes that a role has waited";
+  let description = [{
+    Keeps the wait for the stamp of the role's next hand-over: the clock `since` when it waited, 0 if not at all, and the clock behind it. A wait that is kept already becomes
+    a stamp of its own. `place` and `role` are those of `fp8.stamp_begin`.
+
+    ```mlir
+    func.func @wait(%cursor: memref<8xi32>, %place: i32, %barrier: i32, %parity: i32, %leader: i1) {
+      %since = fp8.stamp_wait %barrier, %parity
+      %until = fp8.stamp_clock by %leader
+      fp8.stamp_waited %cursor at %place, %barrier since %since until %until role 0 : memref<8xi32>
       return
     }
     ```
   }];
-  let arguments = (ins Fp8_StampEventAttr:$event, Fp8_StampCursor:$cursor, I32:$place, I32:$barrier, Optional<I32>:$since, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
-  let assemblyFormat = "$event $cursor `at` $place `,` $barrier (`since` $since^)? `role` $role attr-dict `:` type($cursor)";
+  let arguments = (ins Fp8_StampCursor:$cursor, I32:$place, I32:$barrier, I32:$since, I32:$until, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
+  let assemblyFormat = "$cursor `at` $place `,` $barrier `since` $since `until` $until `role` $role attr-dict `:` type($cursor)";
 }
 
-def Fp8_StampEndOp : Fp8_BarrierOp<"stamp_end"> {
-  let summary = "closes a role's stamps";
+def Fp8_StampHandOverOp : Fp8_StampOp<"stamp_hand_over"> {
+  let summary = "makes a stamp of a hand-over and the wait in front of it";
   let description = [{
-    Writes the time, the clock and how many stamps there were into the head. Operands are those of `fp8.stamp_begin`.
+    A stamp has 16 bytes: the clocks since when and until when the role has waited, the clock when it hands over, and a word. Its upper half has an eighth of the address of the
+    barrier that was waited for, plus 2^15, and its lower half that of the barrier that is handed over; a half is 0 where the stamp has no wait, or no hand-over. Stamps for which there
+    is no room are counted.
+
+    `when` is read in front of the arrival. The stamp is kept until `fp8.stamp_write`; one that is kept already is written.
 
     ```mlir
-    func.func @kernel(%cursor: memref<4xi32>, %place: i32, %leader: i1, %warp: i32) {
-      fp8.stamp_end %cursor at %place by %leader, %warp role 0 : memref<4xi32>
+    func.func @arrive(%cursor: memref<8xi32>, %place: i32, %barrier: i32, %leader: i1) {
+      %when = fp8.stamp_clock by %leader
+      fp8.mbarrier_arrive %barrier
+      fp8.stamp_hand_over %cursor at %place, %barrier when %when role 0 : memref<8xi32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_StampCursor:$cursor, I32:$place, I32:$barrier, I32:$when, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
+  let assemblyFormat = "$cursor `at` $place `,` $barrier `when` $when `role` $role attr-dict `:` type($cursor)";
+}
+
+def Fp8_StampWriteOp : Fp8_StampOp<"stamp_write"> {
+  let summary = "writes the stamp that is kept";
+  let description = [{
+    Nothing if none is. It stands where the role has time: behind what others wait for, or while products are under way.
+
+    ```mlir
+    func.func @write(%cursor: memref<8xi32>, %place: i32) {
+      fp8.stamp_write %cursor at %place role 0 : memref<8xi32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_StampCursor:$cursor, I32:$place, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
+  let assemblyFormat = "$cursor `at` $place `role` $role attr-dict `:` type($cursor)";
+}
+
+def Fp8_StampEndOp : Fp8_StampOp<"stamp_end"> {
+  let summary = "closes a role's stamps";
+  let description = [{
+    Writes what is kept, and the time, the clock and how many stamps there were into the head. Operands are those of `fp8.stamp_begin`.
+
+    ```mlir
+    func.func @kernel(%cursor: memref<8xi32>, %place: i32, %leader: i1, %warp: i32) {
+      fp8.stamp_end %cursor at %place by %leader, %warp role 0 : memref<8xi32>
       return
     }
     ```

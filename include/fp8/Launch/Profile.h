@@ -35,13 +35,16 @@ struct ProfileTable {
   uint64_t bytesPerCta() const { return ctas ? bytes() / ctas : 0; }
 };
 
-/// A stamp, as kernels write it.
+/// A stamp, as kernels write it: a wait, and the hand-over behind it; or one of
+/// them alone.
 struct Stamp {
-  enum Event : uint32_t { Waited = 1, HandsOver = 2 };
-  uint32_t clock;     ///< where a wait began, or the slot was handed over
-  uint32_t word;      ///< barrier's address + event
-  uint32_t behind;    ///< of a wait, the clock behind it
-  uint32_t undefined; ///< as what is behind a hand-over
+  uint32_t since; ///< the clock where the wait began; 0 if it took no time
+  uint32_t until; ///< the clock behind the wait
+  uint32_t when;  ///< the clock of the hand-over
+  /// The barriers, each an eighth of its address + kIsThere, or 0: that of the
+  /// wait in the upper half, that of the hand-over in the lower.
+  uint32_t word;
+  static constexpr uint32_t kIsThere = 1 << 15;
 };
 static_assert(sizeof(Stamp) == 16, "as kernels write it");
 

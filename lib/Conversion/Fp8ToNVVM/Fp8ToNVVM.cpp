@@ -253,12 +253,13 @@ static StringRef getMissing(Operation *op) {
   if (auto copy = dyn_cast<CopyElementOp>(op);
       copy && !isa<BlockArgument>(copy.getSource()))
     return "a source that is an argument of the kernel (M5)";
-  if (auto wait = dyn_cast<MbarrierWaitOp>(op);
-      wait && wait.getLimit() &&
+  auto hasLimit = [&](auto wait) { return wait && wait.getLimit(); };
+  if ((hasLimit(dyn_cast<MbarrierWaitOp>(op)) ||
+       hasLimit(dyn_cast<StampWaitOp>(op))) &&
       !op->getParentOfType<gpu::GPUFuncOp>()->hasAttr(
           Fp8Dialect::kWaitTableAttrName))
     return "the kernel's wait table, since it has a limit,";
-  if (isa<StampPlaceOp, StampTimeOp, StampBeginOp, StampOp, StampEndOp>(op) &&
+  if (op->hasTrait<mlir::fp8::OpTrait::NeedsProfileTable>() &&
       !getStampLayout(op->getParentOfType<FunctionOpInterface>()))
     return "the kernel's profile table";
   if (isa<WaitMmaOp>(op) && !hasPlan(WaitPlanAttr()))

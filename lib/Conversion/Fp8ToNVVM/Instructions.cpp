@@ -259,9 +259,11 @@ void Instructions::waitBarrier(Value address, Value parity, int64_t limit,
     deadline = {checkDeadline(address, parity, after->getArgument(0), limit)};
   scf::YieldOp::create(builder, loc, deadline);
 }
-Value Instructions::testBarrier(Value address, Value parity) {
-  return NVVM::MBarrierTestWaitOp::create(builder, loc, builder.getI1Type(),
-                                          sharedPointer(address), parity);
+Value Instructions::testBarrier(Value address, Value parity,
+                                bool acquiresCluster) {
+  return NVVM::MBarrierTestWaitOp::create(
+      builder, loc, builder.getI1Type(), sharedPointer(address), parity,
+      acquiresCluster ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA);
 }
 void Instructions::arrive(Value address) {
   NVVM::MBarrierArriveOp::create(builder, loc, TypeRange(),

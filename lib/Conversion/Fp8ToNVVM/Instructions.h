@@ -125,7 +125,7 @@ public:
   void waitBarrier(Value address, Value parity, int64_t limit,
                    bool acquiresCluster = false);
   /// True if the phase of that parity has completed. Does not wait.
-  Value testBarrier(Value address, Value parity);
+  Value testBarrier(Value address, Value parity, bool acquiresCluster = false);
   void arrive(Value address);
   /// Arrives at a barrier of another CTA of the cluster.
   void arriveRemote(Value address);

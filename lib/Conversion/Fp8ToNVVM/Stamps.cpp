@@ -8,11 +8,15 @@
 // whether there is room. Threads that write nothing begin where there is none.
 // The kernel finds its CTA's place once, at its entry.
 //
-// A wait is one stamp behind it, which has both clocks. A stamp is written with
-// the next one: a clock takes some 20 cycles, for which a store would wait.
+// A stamp has a wait and the hand-over behind it. It is written behind what
+// others wait for, or while products are under way. A wait that has nothing to
+// wait for reads one clock. Only leaders read clocks where all threads are
+// together: for whole warps ptxas reads them into uniform registers, and waits
+// for them in front of products.
 //
-// Nothing branches, and nothing is read that is not written: a role that waits
-// for the timer or for a special register waits before its first work.
+// Where all threads are together nothing branches: ptxas would set up a meeting
+// of the warp. Nothing is read that is not written: a role that waits for the
+// timer or for a special register waits before its first work.
 //
 // fp8/Launch/Profile.h describes the variable to those who read it.
 
@@ -24,11 +28,22 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
 
 static constexpr unsigned kGlobal = 1; // NVPTX address space
+/// In a half of a stamp's word: that the stamp has a wait, or a hand-over.
+static constexpr int64_t kIsThere = 1 << 15;
+/// The words of a cursor: the count, the kept stamp, the kept wait.
+enum CursorWord : int64_t {
+  kCount,
+  kStamp,
+  kStampWord = kStamp + 3,
+  kWait,
+  kWaitWord = kWait + 2
+};
 
 std::optional<StampLayout>
 mlir::fp8::getStampLayout(FunctionOpInterface kernel) {
@@ -93,15 +108,17 @@ LogicalResult mlir::fp8::declareStamps(FunctionOpInterface kernel) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Instructions that write stamps. `cursor` is a memref of four i32: how many
-/// stamps the thread has written, less one, and from `layout.stamps` on if it
-/// writes none; then the words of the stamp that is not written yet.
+/// Instructions that write stamps. `cursor` is a memref of i32: how many stamps
+/// the thread has written, from `layout.stamps` on if it writes none; the stamp
+/// that it writes next; and the wait that no stamp has yet.
 class StampInstructions : public Instructions {
 public:
   StampInstructions(OpBuilder &builder, Location loc, const StampLayout &layout)
       : Instructions(builder, loc), layout(layout) {}
 
   Value readClock() { return readSpecial("clock"); }
+  /// The clock, which only the leader reads.
+  Value readClock(Value leader);
   /// The timer, in CTAs that are sampled.
   Value readTimer(Value place);
   /// The place of the CTA's first stamp behind the heads, and one behind all
@@ -109,9 +126,14 @@ public:
   Value findPlace();
   void begin(Value cursor, Value place, Value time, Value since, Value leader,
              Value warp, int64_t role);
-  /// Keeps `since`, a word, and the clock; without `since` the clock twice.
-  /// Writes what was kept.
-  void stamp(Value cursor, Value place, Value word, Value since, int64_t role);
+  /// Waits, and returns the clock since when, or 0.
+  Value wait(Value barrier, Value parity, int64_t limit, bool acquiresCluster);
+  void keepWait(Value cursor, Value place, Value barrier, Value since,
+                Value until, int64_t role);
+  void handOver(Value cursor, Value place, Value barrier, Value when,
+                int64_t role);
+  /// Writes the kept stamp, if there is one.
+  void write(Value cursor, Value place, int64_t role);
   void end(Value cursor, Value place, Value leader, Value warp, int64_t role);
 
 private:
@@ -122,8 +144,14 @@ private:
   Value findUnit(Value place, Value leader, Value warp, int64_t role);
   Value loadWord(Value cursor, int64_t index);
   void storeWord(Value word, Value cursor, int64_t index);
-  /// Writes the stamp that is kept, and returns how many there are.
-  Value flush(Value cursor, Value place, int64_t role);
+  /// Makes a stamp of the kept wait, if there is one, and a hand-over.
+  void makeStamp(Value cursor, Value place, Value handOver, Value when,
+                 int64_t role);
+  /// Makes a stamp of the kept wait, if there is one.
+  void flushWait(Value cursor, Value place, int64_t role);
+  /// Does what `act` does if the word of the cursor is not 0. LLVM finds that
+  /// most are.
+  void doIfKept(Value cursor, CursorWord word, function_ref<void()> act);
   /// The address in the variable, so many bytes behind the place.
   Value addressOf(Value place, int64_t offset = 0);
   Value addressOfHead(Value unit) {
@@ -175,6 +203,15 @@ Value StampInstructions::readSpecial(StringRef name) {
       .getResult(0);
 }
 
+Value StampInstructions::readClock(Value leader) {
+  return LLVM::InlineAsmOp::create(
+             builder, loc, builder.getI32Type(), leader,
+             "@$1 mov.u32 $0, %clock;", "=r,b", /*has_side_effects=*/true,
+             /*is_align_stack=*/false, LLVM::TailCallKind::None,
+             LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
+}
+
 Value StampInstructions::readTimer(Value place) {
   return runBelow(layout.getRowBytes(),
                   "mov.b64 $0, 0; @p mov.u64 $0, %globaltimer;", "=&l,r", place,
@@ -204,11 +241,10 @@ void StampInstructions::begin(Value cursor, Value place, Value time,
                               Value since, Value leader, Value warp,
                               int64_t role) {
   Value unit = findUnit(place, leader, warp, role);
-  // Nothing is kept yet: the first stamp writes none.
-  Value none =
-      select(below(unit, layout.getRowBytes()), i32(-1), i32(layout.stamps));
-  storeWord(none, cursor, 0);
-  for (int64_t word : {1, 2, 3})
+  storeWord(
+      select(below(unit, layout.getRowBytes()), i32(0), i32(layout.stamps)),
+      cursor, kCount);
+  for (int64_t word = kStamp; word <= kWaitWord; ++word)
     storeWord(i32(0), cursor, word);
   const std::string text =
       role == layout.teller
@@ -232,31 +268,100 @@ void StampInstructions::storeWord(Value word, Value cursor, int64_t index) {
   memref::StoreOp::create(builder, loc, word, cursor, at);
 }
 
-Value StampInstructions::flush(Value cursor, Value place, int64_t role) {
-  Value count = loadWord(cursor, 0);
-  Value first = addressOf(place, layout.getHeadsBytes() +
-                                     role * StampLayout::kStampBytes);
-  runBelow(layout.stamps,
-           ".reg .b64 a; mad.wide.u32 a, $0, " + Twine(layout.getRowBytes()) +
-               ", $1; @p st.global.v4.b32 [a], {$2, $3, $4, $4};",
-           "r,l,r,r,r",
-           ValueRange{count, first, loadWord(cursor, 1), loadWord(cursor, 2),
-                      loadWord(cursor, 3)});
-  return add(count, 1);
+Value StampInstructions::wait(Value barrier, Value parity, int64_t limit,
+                              bool acquiresCluster) {
+  if (!limit) {
+    // Of one block, so that LLVM moves no work of the role behind the wait.
+    const std::string what =
+        std::string(acquiresCluster ? ".parity.acquire.cluster" : ".parity") +
+        ".shared::cta.b64 p, [$1], $2";
+    return LLVM::InlineAsmOp::create(
+               builder, loc, builder.getI32Type(), ValueRange{barrier, parity},
+               "{ .reg .pred p; mov.b32 $0, 0; mbarrier.test_wait" + what +
+                   "; @p bra DONE; mov.u32 $0, %clock; "
+                   "WAIT: mbarrier.try_wait" +
+                   what + ", 10000000; @!p bra WAIT; DONE: }",
+               "=&r,r,r,~{memory}", /*has_side_effects=*/true,
+               /*is_align_stack=*/false, LLVM::TailCallKind::None,
+               LLVM::AsmDialectAttr(), ArrayAttr())
+        .getResult(0);
+  }
+  auto branch = scf::IfOp::create(
+      builder, loc, TypeRange(builder.getI32Type()),
+      testBarrier(barrier, parity, acquiresCluster), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, i32(0));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  Value since = readClock();
+  waitBarrier(barrier, parity, limit, acquiresCluster);
+  scf::YieldOp::create(builder, loc, since);
+  return branch.getResult(0);
 }
 
-void StampInstructions::stamp(Value cursor, Value place, Value word,
-                              Value since, int64_t role) {
-  storeWord(flush(cursor, place, role), cursor, 0);
-  Value clock = readClock();
-  storeWord(since ? since : clock, cursor, 1);
-  storeWord(word, cursor, 2);
-  storeWord(clock, cursor, 3);
+void StampInstructions::write(Value cursor, Value place, int64_t role) {
+  Value count = loadWord(cursor, kCount), word = loadWord(cursor, kStampWord);
+  Value first = addressOf(place, layout.getHeadsBytes() +
+                                     role * StampLayout::kStampBytes);
+  // Not below any limit if nothing is kept.
+  Value isKept = compare(arith::CmpIPredicate::ne, word, i32(0));
+  runBelow(layout.stamps,
+           ".reg .b64 a; mad.wide.u32 a, $0, " + Twine(layout.getRowBytes()) +
+               ", $1; @p st.global.v4.b32 [a], {$2, $3, $4, $5};",
+           "r,l,r,r,r,r",
+           ValueRange{select(isKept, count, i32(layout.stamps)), first,
+                      loadWord(cursor, kStamp), loadWord(cursor, kStamp + 1),
+                      loadWord(cursor, kStamp + 2), word});
+  storeWord(select(isKept, add(count, 1), count), cursor, kCount);
+  storeWord(i32(0), cursor, kStampWord);
+}
+
+void StampInstructions::doIfKept(Value cursor, CursorWord word,
+                                 function_ref<void()> act) {
+  auto branch = scf::IfOp::create(
+      builder, loc,
+      compare(arith::CmpIPredicate::ne, loadWord(cursor, word), i32(0)));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  act();
+}
+
+void StampInstructions::makeStamp(Value cursor, Value place, Value handOver,
+                                  Value when, int64_t role) {
+  doIfKept(cursor, kStampWord, [&] { write(cursor, place, role); });
+  storeWord(loadWord(cursor, kWait), cursor, kStamp);
+  storeWord(loadWord(cursor, kWait + 1), cursor, kStamp + 1);
+  storeWord(when, cursor, kStamp + 2);
+  storeWord(bitOr(loadWord(cursor, kWaitWord), handOver), cursor, kStampWord);
+  storeWord(i32(0), cursor, kWaitWord);
+}
+
+void StampInstructions::flushWait(Value cursor, Value place, int64_t role) {
+  doIfKept(cursor, kWaitWord,
+           [&] { makeStamp(cursor, place, i32(0), i32(0), role); });
+}
+
+// A barrier's address is a multiple of 8, and less than 2^18.
+void StampInstructions::keepWait(Value cursor, Value place, Value barrier,
+                                 Value since, Value until, int64_t role) {
+  flushWait(cursor, place, role);
+  storeWord(since, cursor, kWait);
+  storeWord(until, cursor, kWait + 1);
+  storeWord(bitOr(shiftLeft(barrier, 13), i32(kIsThere << 16)), cursor,
+            kWaitWord);
+}
+
+void StampInstructions::handOver(Value cursor, Value place, Value barrier,
+                                 Value when, int64_t role) {
+  makeStamp(cursor, place, bitOr(shiftRight(barrier, 3), i32(kIsThere)), when,
+            role);
 }
 
 void StampInstructions::end(Value cursor, Value place, Value leader, Value warp,
                             int64_t role) {
-  Value count = flush(cursor, place, role);
+  flushWait(cursor, place, role);
+  write(cursor, place, role);
+  Value count = loadWord(cursor, kCount);
   Value unit = findUnit(place, leader, warp, role);
   runBelow(layout.getRowBytes(),
            ".reg .b64 t; .reg .b32 low, high, c; "
@@ -284,8 +389,17 @@ static void add(SpellingPatterns &patterns, Fn spell) {
 void mlir::fp8::populateStampPatterns(const TypeConverter &converter,
                                       RewritePatternSet &all) {
   SpellingPatterns patterns{converter, all};
-  patterns.add<StampClockOp>([](StampClockOp op, auto, Instructions &to) {
-    return StampInstructions(to.getBuilder(), op.getLoc(), {}).readClock();
+  patterns.add<StampClockOp>([](StampClockOp op, auto operands,
+                                Instructions &to) {
+    StampInstructions stamps(to.getBuilder(), op.getLoc(), {});
+    return op.getLeader() ? stamps.readClock(operands.getLeader()[0])
+                          : stamps.readClock();
+  });
+  patterns.add<StampWaitOp>([](StampWaitOp op, auto operands,
+                               Instructions &to) {
+    return StampInstructions(to.getBuilder(), op.getLoc(), {})
+        .wait(operands.getBarrier()[0], operands.getParity()[0], op.getLimit(),
+              op.getCluster());
   });
   ::add<StampPlaceOp>(patterns,
                       [](StampPlaceOp op, Operands<StampPlaceOp>,
@@ -302,11 +416,23 @@ void mlir::fp8::populateStampPatterns(const TypeConverter &converter,
              operands.getTime()[0], operands.getSince()[0],
              operands.getLeader()[0], operands.getWarp()[0], op.getRole());
   });
-  ::add<StampOp>(patterns, [](StampOp op, Operands<StampOp> operands,
-                              StampInstructions &to) {
-    to.stamp(operands.getCursor()[0], operands.getPlace()[0],
-             to.add(operands.getBarrier()[0], int64_t(op.getEvent())),
-             op.getSince() ? operands.getSince()[0] : Value(), op.getRole());
+  ::add<StampWaitedOp>(patterns, [](StampWaitedOp op,
+                                    Operands<StampWaitedOp> operands,
+                                    StampInstructions &to) {
+    to.keepWait(operands.getCursor()[0], operands.getPlace()[0],
+                operands.getBarrier()[0], operands.getSince()[0],
+                operands.getUntil()[0], op.getRole());
+  });
+  ::add<StampHandOverOp>(patterns, [](StampHandOverOp op,
+                                      Operands<StampHandOverOp> operands,
+                                      StampInstructions &to) {
+    to.handOver(operands.getCursor()[0], operands.getPlace()[0],
+                operands.getBarrier()[0], operands.getWhen()[0], op.getRole());
+  });
+  ::add<StampWriteOp>(patterns, [](StampWriteOp op,
+                                   Operands<StampWriteOp> operands,
+                                   StampInstructions &to) {
+    to.write(operands.getCursor()[0], operands.getPlace()[0], op.getRole());
   });
   ::add<StampEndOp>(patterns, [](StampEndOp op, Operands<StampEndOp> operands,
                                  StampInstructions &to) {

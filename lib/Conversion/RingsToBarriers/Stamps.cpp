@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Stamps: in front of waits and behind them, in front of arrivals, and around
-// what each role does.
+// Stamps: around waits and arrivals, and around what each role does.
 
 #include "Stamps.h"
 #include "RingLowering.h"
@@ -8,26 +7,66 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
 
-/// The branch that does nothing but this wait, if a test in front of it has
-/// failed; what the wait computes beside moves in front of the branch. The role
-/// waits at the branch then, for however short a time. Else the wait itself.
-static Operation *findWholeWait(MbarrierWaitOp wait) {
+/// What an op in the block needs of the block moves in front of `before`. False,
+/// and nothing moves, if that would move an effect.
+static bool moveOperands(Operation *op, Block *block, Operation *before) {
+  SetVector<Operation *> needed;
+  needed.insert(op);
+  for (size_t i = 0; i < needed.size(); ++i)
+    for (Value operand : needed[i]->getOperands())
+      if (Operation *definition = operand.getDefiningOp();
+          definition && definition->getBlock() == block)
+        needed.insert(definition);
+  needed.remove(op);
+  // Those in front of it already stay.
+  if (before->getBlock() == block)
+    needed.remove_if([&](Operation *inner) {
+      return inner == before || inner->isBeforeInBlock(before);
+    });
+  if (!llvm::all_of(needed, isMemoryEffectFree))
+    return false;
+  for (Operation &inner : llvm::make_early_inc_range(*block))
+    if (needed.contains(&inner))
+      inner.moveBefore(before);
+  return true;
+}
+
+/// Makes the wait one that tells since when, and returns that and the op behind
+/// which the role has waited: the wait; or the branch that does nothing else,
+/// if a test in front of it has failed. Where the test has not failed there was
+/// nothing to wait for.
+static std::pair<Value, Operation *> tellSince(MbarrierWaitOp wait) {
   auto branch = dyn_cast<scf::IfOp>(wait->getParentOp());
-  if (!branch || branch.elseBlock() || branch.getNumResults())
-    return wait;
-  SmallVector<Operation *> others;
-  for (Operation &op : branch.thenBlock()->without_terminator())
-    if (&op != wait)
-      others.push_back(&op);
-  if (!llvm::all_of(others, isMemoryEffectFree))
-    return wait;
-  for (Operation *op : others)
-    op->moveBefore(branch);
-  return branch;
+  if (branch && (branch.elseBlock() || branch.getNumResults() ||
+                 !moveOperands(wait, branch.thenBlock(), branch) ||
+                 !llvm::hasNItems(*branch.thenBlock(), 2)))
+    branch = {};
+  OpBuilder builder(wait);
+  Location loc = wait.getLoc();
+  Value since =
+      StampWaitOp::create(builder, loc, wait.getBarrier(), wait.getParity(),
+                          wait.getCluster(), wait.getLimit());
+  wait.erase();
+  if (!branch)
+    return {since, since.getDefiningOp()};
+  builder.setInsertionPoint(branch);
+  auto telling =
+      scf::IfOp::create(builder, loc, TypeRange(builder.getI32Type()),
+                        branch.getCondition(), /*withElseRegion=*/true);
+  since.getDefiningOp()->moveBefore(telling.thenBlock(),
+                                    telling.thenBlock()->begin());
+  builder.setInsertionPointToEnd(telling.thenBlock());
+  scf::YieldOp::create(builder, loc, since);
+  builder.setInsertionPointToEnd(telling.elseBlock());
+  Value none = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  scf::YieldOp::create(builder, loc, none);
+  branch.erase();
+  return {telling.getResult(0), telling};
 }
 
 /// The barrier in this CTA's shared memory at which the op arrives; null if
@@ -49,6 +88,67 @@ static Value getArrivedAt(Operation *op) {
   return there ? there.getAddress() : Value();
 }
 
+/// Computes what the block's next wait needs in front of the arrival: ptxas
+/// moves nothing from behind a clock into the shadow of products.
+static void prepareWait(Operation *arrival) {
+  for (Operation *op = arrival->getNextNode(); op; op = op->getNextNode())
+    if (isa<StampWaitOp>(op)) {
+      moveOperands(op, op->getBlock(), arrival);
+      return;
+    }
+}
+
+/// The branch around the arrival that only asks whether the thread is the
+/// leader, who writes the stamps; else the arrival. The stamp goes around it:
+/// where all threads are together it needs no branch.
+static Operation *findWholeArrival(Operation *arrival, Value leader) {
+  auto branch = dyn_cast<scf::IfOp>(arrival->getParentOp());
+  return branch && branch.getCondition() == leader && !branch.elseBlock() &&
+                 moveOperands(arrival, branch.thenBlock(), branch)
+             ? branch
+             : arrival;
+}
+
+static bool waitsOrStamps(Operation *op) {
+  return op->walk([](Operation *inner) {
+             return isa<StampWaitOp, StampClockOp, StampHandOverOp>(inner)
+                        ? WalkResult::interrupt()
+                        : WalkResult::advance();
+           })
+      .wasInterrupted();
+}
+
+/// Has the stamp of each hand-over written where the role has time. With
+/// products that is while the next ones are under way, else where the role waits
+/// next, behind what it issues.
+static void insertWrites(RoleOp role, Value cursor, Value place,
+                         int64_t index) {
+  SmallVector<Operation *> places;
+  if (role.walk([&](WaitMmaOp) { return WalkResult::interrupt(); })
+          .wasInterrupted()) {
+    role.walk([&](Block *block) {
+      // One write is enough until the block hands over again.
+      bool hasWritten = false;
+      for (Operation &op : *block) {
+        if (isa<WaitMmaOp>(op) && !std::exchange(hasWritten, true))
+          places.push_back(&op);
+        hasWritten &= !isa<StampHandOverOp>(op);
+      }
+    });
+  } else {
+    role.walk([&](StampHandOverOp op) {
+      Operation *place = op->getNextNode();
+      while (place != op->getBlock()->getTerminator() && !waitsOrStamps(place))
+        place = place->getNextNode();
+      places.push_back(place);
+    });
+  }
+  for (Operation *op : places) {
+    OpBuilder builder(op);
+    StampWriteOp::create(builder, op->getLoc(), cursor, place, index);
+  }
+}
+
 static void insertStamps(RoleOp role, Value cursor, Value place,
                          int64_t index) {
   SmallVector<MbarrierWaitOp> waits;
@@ -59,23 +159,28 @@ static void insertStamps(RoleOp role, Value cursor, Value place,
     else if (getArrivedAt(op))
       arrivals.push_back(op);
   });
+  Value leader = role.getThread().getLeader();
   OpBuilder builder(role.getContext());
-  auto stamp = [&](Operation *at, StampEvent event, Value barrier,
-                   Value since = {}) {
-    StampOp::create(builder, at->getLoc(), event, cursor, place, barrier, since,
-                    index);
-  };
   for (MbarrierWaitOp wait : waits) {
-    Operation *whole = findWholeWait(wait);
-    builder.setInsertionPoint(whole);
-    Value since = StampClockOp::create(builder, wait.getLoc());
-    builder.setInsertionPointAfter(whole);
-    stamp(wait, StampEvent::Waited, wait.getBarrier(), since);
+    Location loc = wait.getLoc();
+    Value barrier = wait.getBarrier();
+    auto [since, behind] = tellSince(wait);
+    builder.setInsertionPointAfter(behind);
+    Value until = StampClockOp::create(builder, loc, leader);
+    StampWaitedOp::create(builder, loc, cursor, place, barrier, since, until,
+                          index);
   }
   for (Operation *arrival : arrivals) {
-    builder.setInsertionPoint(arrival);
-    stamp(arrival, StampEvent::HandsOver, getArrivedAt(arrival));
+    Location loc = arrival->getLoc();
+    Operation *whole = findWholeArrival(arrival, leader);
+    prepareWait(whole);
+    builder.setInsertionPoint(whole);
+    Value when = StampClockOp::create(builder, loc, leader);
+    builder.setInsertionPointAfter(whole);
+    StampHandOverOp::create(builder, loc, cursor, place, getArrivedAt(arrival),
+                            when, index);
   }
+  insertWrites(role, cursor, place, index);
 }
 
 void mlir::fp8::insertStamps(FunctionOpInterface kernel) {
@@ -84,10 +189,10 @@ void mlir::fp8::insertStamps(FunctionOpInterface kernel) {
   Location loc = kernel.getLoc();
   // LLVM makes registers of it.
   Value cursor = memref::AllocaOp::create(
-      builder, loc, MemRefType::get({4}, builder.getI32Type()));
+      builder, loc, MemRefType::get({8}, builder.getI32Type()));
   Value place = StampPlaceOp::create(builder, loc);
   Value time = StampTimeOp::create(builder, loc, place);
-  Value since = StampClockOp::create(builder, loc);
+  Value since = StampClockOp::create(builder, loc, Value());
   for (auto [index, role] : llvm::enumerate(entry.getOps<RoleOp>())) {
     ::insertStamps(role, cursor, place, index);
     RoleThreadOp thread = role.getThread();
