@@ -53,9 +53,14 @@ public:
       : machine(machine), kernel(kernel) {}
 
   double getTensor() const {
-    return getMma(std::max(getProductRows(kernel), machine.mmaRows)) /
-               machine.sustainedShare +
-           bytesFromL2() * machine.l2PowerCycles;
+    return getTensor(machine.sustainedShare, machine.l2PowerCycles);
+  }
+  /// The same where the power limit holds: bytes from L2 cost more of it, and
+  /// a product less, so that a tile of 256 x 128 takes 5 % longer.
+  double getHotTensor() const {
+    constexpr double kShare = 1.33, kPower = 5;
+    return getTensor(kShare * machine.sustainedShare,
+                     kPower * machine.l2PowerCycles);
   }
   /// The time of one warpgroup, or of the warps that promote beside the MMA.
   double getPromotion() const {
@@ -86,6 +91,10 @@ public:
   }
 
 private:
+  double getTensor(double share, double power) const {
+    return getMma(std::max(getProductRows(kernel), machine.mmaRows)) / share +
+           bytesFromL2() * power;
+  }
   double getMma(int64_t rows) const {
     return rows * getProductColumns(kernel) * kBlock /
            machine.multiplyAddsPerCycle;
@@ -190,6 +199,7 @@ KernelModel::KernelModel(const Machine &machine, const KernelShape &kernel)
 
   auto us = [&](double cycles) { return cycles / machine.gigahertz / 1e3; };
   Block block(machine, kernel);
+  hotTensorUs = us(block.getHotTensor());
   blockUs = {us(block.getTensor()), us(block.getPromotion()), us(block.getL1()),
              us(block.getL2()), us(block.getDepth())};
 
@@ -228,6 +238,13 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
   double blocks = double(result.waves) * blocksOfOne;
   for (size_t bound = 0; bound < blockUs.size(); ++bound)
     result.bounds[bound] = blocks * blockUs[bound];
+  // The power limit holds where products last, which was measured on Hopper.
+  if (kernel.warpgroups) {
+    constexpr double kCoolUs = 40, kHotUs = 120;
+    double &tensor = result.bounds[static_cast<int>(Bound::Tensor)];
+    double heat = std::clamp((tensor - kCoolUs) / (kHotUs - kCoolUs), 0.0, 1.0);
+    tensor += heat * (blocks * hotTensorUs - tensor);
+  }
   result.bounds[static_cast<int>(Bound::L2)] *=
       std::min(result.tiles, resident);
   result.bounds[static_cast<int>(Bound::Dram)] =

@@ -98,6 +98,7 @@ private:
   /// Of a K block, by the bounds of the loop; that of L2 is for each CTA at
   /// work.
   std::array<double, kNumBounds - 1> blockUs;
+  double hotTensorUs; ///< of a K block, where the power limit holds
   double epilogueUs; ///< of a tile
   double launchUs;   ///< of a serial launch
 };
