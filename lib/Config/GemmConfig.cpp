@@ -113,9 +113,9 @@ static std::vector<Field> makeFields() {
           "share reads in L2; chosen by default"),
       makeField<&GemmConfig::lanesLoadBScales>(
           "b_scales", {"ring", "lanes"},
-          "how B scales that columns share come; `ring`: with A and B, where "
-          "the schedule gains by it; `lanes`: the lanes that promote load "
-          "them"),
+          "how a tile gets the B scales that its columns share. `ring`: copies "
+          "bring them with A and B where the schedule gains by that. `lanes`: "
+          "the lanes that promote load them"),
       makeField<&GemmConfig::programmatic>(
           "launch", {"serial", "programmatic"},
           "`programmatic`: the kernel may start before the preceding kernel in "
