@@ -97,6 +97,11 @@ class Svg:
         self.lines.append('<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s" stroke-width="%.1f"/>' % (
             x0, y0, x1, y1, colour, width))
 
+    def path(self, points, colour, width):
+        """A line through all points, (x, y) each."""
+        text = " ".join("%.1f,%.1f" % point for point in points)
+        self.lines.append('<polyline points="%s" fill="none" stroke="%s" stroke-width="%.1f"/>' % (text, colour, width))
+
     def text(self, x, y, text, anchor="start", size=11, weight="normal"):
         self.lines.append('<text x="%.1f" y="%.1f" text-anchor="%s" font-size="%d" font-weight="%s">%s</text>' % (
             x, y, anchor, size, weight, escape(text)))

@@ -38,16 +38,16 @@ def await_all():
     await_event(event)
 
 
-def launches_for(microseconds, sets):
+def launches_for(microseconds, sets, least_us=LEAST_REPLAY_US, least=LEAST_LAUNCHES):
     """Launches of a replay: enough work, and every set equally often."""
-    wanted = max(LEAST_LAUNCHES, LEAST_REPLAY_US / max(microseconds, 0.5))
+    wanted = max(least, least_us / max(microseconds, 0.5))
     return sets * max(1, -(-min(int(wanted) + 1, MOST_LAUNCHES) // sets))
 
 
 class GraphClock:
     """A peer's graph. It is captured from the peer's ordinary launches."""
 
-    def __init__(self, peer, sets, replays=REPLAYS):
+    def __init__(self, peer, sets, replays=REPLAYS, least_us=LEAST_REPLAY_US, least=LEAST_LAUNCHES):
         self.peer, self.sets, self.replays = peer, sets, replays
         self.stream = torch.cuda.Stream()
         self.graph = None
@@ -64,10 +64,10 @@ class GraphClock:
             await_event(end)
         # Starting launches one by one is slower than a graph is, so it is captured twice.
         rough = begin.elapsed_time(end) * 1000 / sets
-        self.capture(launches_for(rough, sets))
+        self.capture(launches_for(rough, sets, least_us, least))
         exact = min(self.times(3)) / self.launches
-        if launches_for(exact, sets) > self.launches:
-            self.capture(launches_for(exact, sets))
+        if launches_for(exact, sets, least_us, least) > self.launches:
+            self.capture(launches_for(exact, sets, least_us, least))
 
     @staticmethod
     def events(count):

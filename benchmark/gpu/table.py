@@ -27,6 +27,17 @@ RANDOM_KS = (512, 1536, 2048, 2304, 4096, 5120, 7168, 9216, 16384, 18432)
 RANDOM_MOST_ROWS = 16384
 RANDOM_COUNT = 40
 
+# N and K of the sweep over M (every_m.py): those of the baseline.
+EVERY_M_SHAPES = ((2112, 7168), (4096, 7168), (7168, 2048), (7168, 16384), (24576, 1536), (32768, 512))
+# M of the sweep at which peers are measured: their tiles' multiples, what their users can pad A to, and some between.
+PEER_TILES = (*range(64, 1100, 64), 1280, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384)
+PEER_MS = sorted({*PEER_TILES, 1, 8, 16, 32, 48, 65, 80, 100, 129, 160, 200, 257, 300, 400, 513, 777, 1025})
+
+
+def every_m_peer_shapes(shapes=EVERY_M_SHAPES):
+    """(m, n, k) of what peers are asked for in the sweep."""
+    return [(m, n, k) for n, k in shapes for m in PEER_MS]
+
 
 def find_limit(m, n, k):
     """Microseconds that the bytes, or the arithmetic, take at least."""

@@ -3,7 +3,8 @@
 times beside ours (docs/Benchmark.md, "A peer built elsewhere"). Takes checkouts of
 those projects; none of their code is here.
 
-usage: build.py deepgemm --deepgemm=DIR --cutlass=DIR --output=FILE [--rows=MxNxK,...] [--random=SEED] [--processors=N] [--nvcc=FILE]
+usage: build.py deepgemm --deepgemm=DIR --cutlass=DIR --output=FILE [--rows=MxNxK,...] [--random=SEED] [--every-m]
+                [--processors=N] [--nvcc=FILE]
        build.py cutlass --cutlass=DIR --output=FILE [--nvcc=FILE]
 """
 
@@ -50,9 +51,8 @@ VARIANTS = (Variant((256, 128), (1, 2)), Variant((256, 128), (2, 1)), Variant((1
             Variant((128, 128), (1, 1)))
 
 
-def deepgemm_shapes(rows: list[table.Row]) -> list[tuple[int, int, int]]:
-    """The shapes of the rows; of those with few rows also what they become where A is padded (peers.PaddedPeer)."""
-    shapes = {row.shape for row in rows}
+def with_padded(shapes: set[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """The shapes; of those with few rows also what they become where A is padded (peers.PaddedPeer)."""
     return sorted(shapes | {(64, n, k) for m, n, k in shapes if m < 64})
 
 
@@ -77,7 +77,8 @@ def deepgemm(options: argparse.Namespace, directory: str) -> list[list[str]]:
     rows = table.read_rows(os.path.join(os.path.dirname(HERE), "rows.csv"))
     rows = table.select_rows(rows, [name for name in options.rows.split(",") if name], "all")
     rows += table.draw_rows(options.random) if options.random is not None else []
-    write(directory, "deepgemm-kernels.inc", deepgemm_kernels(deepgemm_shapes(rows), options.processors))
+    shapes = {row.shape for row in rows} | (set(table.every_m_peer_shapes()) if options.every_m else set())
+    write(directory, "deepgemm-kernels.inc", deepgemm_kernels(with_padded(shapes), options.processors))
     includes = [directory, os.path.join(options.deepgemm, "deep_gemm", "include"), os.path.join(options.cutlass, "include")]
     return [[*FLAGS, *DEEPGEMM_FLAGS, "-DFP8_PEER_PROCESSORS=%d" % options.processors, *("-I" + name for name in includes),
              os.path.join(HERE, "deepgemm.cu")]]
@@ -102,6 +103,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--output", required=True, help="the shared library")
     parser.add_argument("--rows", default="", help="MxNxK,...: DeepGEMM's kernels for these rows only")
     parser.add_argument("--random", type=int, metavar="SEED", help="and for the rows that are drawn from that seed")
+    parser.add_argument("--every-m", action="store_true", help="and for the shapes of every_m.py")
     parser.add_argument("--processors", type=int, default=132, help="multiprocessors of the GPU, a constant of DeepGEMM's kernels")
     parser.add_argument("--nvcc", default="nvcc")
     options = parser.parse_args(arguments)
