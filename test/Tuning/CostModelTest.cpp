@@ -265,6 +265,35 @@ TEST(CostModel, CtasThatDivideKShareColumnsBadly) {
   EXPECT_LT(slower(wide, 384), slower(halves, 192));
 }
 
+TEST(CostModel, RowsOfTilesInCommonCountAsManyRowsOfTiles) {
+  KernelShape kernel = warpgroupKernel(64, 64);
+  kernel.config.cluster.k = 2;
+  kernel.config.edgeFirst = true;
+  // Two rows of tiles each time; the first have rows in common.
+  EXPECT_GT(totalUs({100, 2112, 7168}, kernel),
+            1.05 * totalUs({128, 2112, 7168}, kernel));
+}
+
+TEST(CostModel, BytesFromL2CostMoreWhereProductsLast) {
+  // Whole waves of both tiles, so that only what a product costs differs.
+  auto perProduct = [](const KernelShape &kernel, const Problem &problem) {
+    Prediction one = predict(h200, problem, kernel);
+    return one.get(Bound::Tensor) / (double(problem.m) * problem.k);
+  };
+  Problem brief{256 * 132, 128, 1024}, lasting{256 * 132 * 64, 128, 1024};
+  for (int64_t rows : {128, 256})
+    EXPECT_GT(perProduct(warpgroupKernel(rows, 128), lasting),
+              1.02 * perProduct(warpgroupKernel(rows, 128), brief));
+  auto loss = [&](const Problem &problem) {
+    return perProduct(warpgroupKernel(128, 128), problem) /
+           perProduct(warpgroupKernel(256, 128), problem);
+  };
+  EXPECT_GT(loss(lasting), 1.05 * loss(brief));
+  // Nothing of it was measured where accumulators lie in tensor memory.
+  KernelShape tcgen05 = makeKernel(128, 128);
+  EXPECT_DOUBLE_EQ(perProduct(tcgen05, lasting), perProduct(tcgen05, brief));
+}
+
 TEST(CostModel, AnExchangeCostsWhatIsSent) {
   auto epilogue = [](int64_t k) {
     KernelShape kernel = warpgroupKernel(64, 64);

@@ -53,8 +53,8 @@ struct Machine {
   /// adds to it.
   double launchUs, clusterUs, exchangeUs, exchangePs;
   /// The fraction by which the loop takes longer if CTAs that divide K share
-  /// columns of tiles, in three rows of tiles or more. Two rows of tiles, and
-  /// two warpgroups, have a quarter of it.
+  /// columns of tiles, in three rows of tiles or more, or in two that have
+  /// rows in common. Two others, and two warpgroups, have a quarter of it.
   double dividedTogetherShare;
   /// The part of a launch that a programmatic launch overlaps with the end of
   /// the preceding kernel.
