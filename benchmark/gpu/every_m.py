@@ -37,6 +37,7 @@ REPLAYS = 7
 LEAST_REPLAY_US, LEAST_LAUNCHES = 400.0, 2
 # The GPU rests in front of each measurement, and longer where that is long: else power bounds its clock, and the time depends on what ran before.
 REST_S, REST_SHARE = 0.006, 1.5
+FEW_ROWS = 4096
 COLUMNS = ("date", "gpu", "seed", "m", "n", "k", "peer", "us")
 
 
@@ -49,9 +50,8 @@ class Prefixes:
         generator.manual_seed(seed)
         # Of few rows B alone must exceed the L2 cache.
         least = max(operands.LEAST_BYTES, 4 * torch.cuda.get_device_properties(0).L2_cache_size)
-        count = max(2, least // (n * k) + 1)
-        if most > 4096:
-            count = 2
+        # Of many rows two sets must do, for the references take eight bytes an element; part of them may stay in L2.
+        count = max(2, least // (n * k) + 1) if most <= FEW_ROWS else 2
         self.sets = [operands.OperandSet((most, n, k), generator, "cuda") for _ in range(count)]
         self.references = [self.sets[0].reference(), self.sets[1].reference()]
 
