@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The two ends of a refit of the cost model to a GPU: which kernels to time there, and the constants that follow from the times.
 
-usage: refit.py candidates OUTPUT [--fp8-opt=FILE] [--random=SEED,...] [--top=N] [--spread=N]
+usage: refit.py candidates OUTPUT [--fp8-opt=FILE] [--random=SEED,...] [--rows=MxNxK,...] [--top=N] [--spread=N]
        refit.py fit CSV [--fp8-opt=FILE] [--library=FILE] [--machine=NAME] [--most-us=US] [--output=FILE]
 
 Between them pack.py makes a folder of OUTPUT, whose survey.py times the kernels. Rows are those of benchmark/gpu/rows.csv and 40 drawn from each
@@ -33,9 +33,10 @@ import table  # pylint: disable=wrong-import-position
 SPREAD_WITHIN = 1.4
 
 
-def rows_of(seeds, most_us):
+def rows_of(named, seeds, most_us):
     """Shapes, those of rows.csv first, with no duplicates."""
     rows = [row for row in table.read_rows(os.path.join(HERE, "gpu", "rows.csv"))]
+    rows += table.select_rows(rows, named) if named else []
     for seed in seeds:
         rows += table.draw_rows(seed)
     return list(dict.fromkeys(row.shape for row in rows if row.limit_us <= most_us))
@@ -51,7 +52,7 @@ def pick(candidates, top, either, spread, known, draw):
 
 
 def candidates(options):
-    shapes = rows_of(options.random, options.most_us)
+    shapes = rows_of(options.rows, options.random, options.most_us)
     explained = chooser.explain(options.fp8_opt, shapes, options.chip, machine=options.machine, every_m=True)
     draw = random.Random(0)
     favourites = {shape: pick(explained[shape]["candidates"], options.top, options.either, 0, (), draw) for shape in shapes}
@@ -108,6 +109,7 @@ def main():
     first.add_argument("--chip", default="sm_90a")
     first.add_argument("--machine", default="", help="whose favourites; by default the chip's")
     first.add_argument("--random", type=lambda text: [int(seed) for seed in text.split(",") if seed], default=[], help="seeds of rows")
+    first.add_argument("--rows", type=lambda text: [row for row in text.split(",") if row], default=[], help="MxNxK,... of other rows")
     first.add_argument("--top", type=int, default=6, help="favourites of a row")
     first.add_argument("--either", type=int, default=2, help="of which that many have both launches")
     first.add_argument("--spread", type=int, default=3, help="others of a row")

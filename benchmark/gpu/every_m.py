@@ -11,6 +11,7 @@ usage: every_m.py [--shapes=NxK,...] [--most=1100] [--random=200] [--random-most
 The operands of an M are the first M rows of larger ones, so one reference in float64
 serves all. Before an M is timed, D is poisoned, every element of one set's D is
 compared with the reference, and the rows behind D must stay as they were.
+What was measured of an N and K is in the file before the next begins.
 The exit status is 0 if every M that was begun is right.
 """
 
@@ -96,6 +97,7 @@ class Sweep:
     def __init__(self, options):
         self.options = options
         self.end = time.monotonic() + options.seconds
+        self.file = None
         self.times, self.faults = {}, []  # (peer, n, k): {m: [us of each round]}
         self.programs = dict(program.split("=", 1) for program in options.program)
 
@@ -158,23 +160,30 @@ class Sweep:
                     self.measure(Prefixes(ms[-1], n, k, self.options.seed), ms, draw)
                 torch.cuda.empty_cache()
             print("N=%d K=%d: %.0f s" % (n, k, time.monotonic() - begin), flush=True)
+            self.write(n, k)
             if time.monotonic() > self.end:
                 print("out of time", flush=True)
                 break
 
-    def write(self):
+    def write(self, n, k):
+        """Adds what was measured of one N and K to the file, and says whether the time falls."""
+        begun = self.file is not None
+        self.file = self.file or open(self.options.output, "w", encoding="utf-8", newline="")
+        writer = csv.writer(self.file, lineterminator="\n")
+        if not begun:
+            writer.writerow(COLUMNS)
         gpu = torch.cuda.get_device_properties(0).name
         date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
-        with open(self.options.output, "w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            for (name, n, k), times in self.times.items():
-                writer.writerows((date, gpu, self.options.seed, m, n, k, name, "%.2f" % statistics.median(us)) for m, us in sorted(times.items()))
-        for (name, n, k), times in self.times.items():
+        for (name, *shape), times in self.times.items():
+            if shape != [n, k]:
+                continue
+            medians = {m: statistics.median(us) for m, us in sorted(times.items())}
+            writer.writerows((date, gpu, self.options.seed, m, n, k, name, "%.2f" % us) for m, us in medians.items())
             if name == "fp8.gemm":
-                falls = cliffs.find_falls({m: statistics.median(us) for m, us in times.items()})
+                falls = cliffs.find_falls(medians)
                 verdict = "level" if cliffs.keeps_bars(falls) else "not level"
-                print("N=%d K=%d: %s; %s" % (n, k, verdict, "\n".join(cliffs.describe_falls(falls))))
+                print("N=%d K=%d: %s; %s" % (n, k, verdict, "\n".join(cliffs.describe_falls(falls))), flush=True)
+        self.file.flush()
 
 
 def read_shapes(text):
@@ -194,7 +203,6 @@ def main():
     parser.add_argument("--output", default="every-m.csv")
     sweep = Sweep(parser.parse_args())
     sweep.run()
-    sweep.write()
     return 1 if sweep.faults else 0
 
 

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import random
+import re
 
 # Peers that rows.csv has figures of, in TFLOP/s.
 BASELINE_PEERS = ("deepgemm", "cublaslt", "cutlass", "triton")
@@ -47,7 +48,13 @@ def find_limit(m, n, k):
 class Row:
     """A shape and what is known of it."""
 
-    def __init__(self, fields):
+    @classmethod
+    def of_shape(cls, m, n, k, chosen, priority):
+        """A row that is in no table."""
+        return cls(dict.fromkeys(BASELINE_PEERS, ""), set=chosen, m=m, n=n, k=k, priority=priority, limit_us="")
+
+    def __init__(self, fields, **others):
+        fields = dict(fields, **others)
         self.set = fields["set"]
         self.shape = tuple(int(fields[key]) for key in "mnk")
         self.priority = int(fields["priority"])
@@ -74,16 +81,24 @@ def draw_rows(seed, count=RANDOM_COUNT):
     rows = []
     for index in range(count):
         m = int(math.exp(draw.uniform(0, math.log(RANDOM_MOST_ROWS + 1))))
-        fields = {"set": "random", "m": m, "n": draw.choice(RANDOM_NS), "k": draw.choice(RANDOM_KS), "priority": index, "limit_us": ""}
-        rows.append(Row(dict(fields, **dict.fromkeys(BASELINE_PEERS, ""))))
+        rows.append(Row.of_shape(m, draw.choice(RANDOM_NS), draw.choice(RANDOM_KS), "random", index))
     return rows
 
 
+def parse_shape(name):
+    """(m, n, k) of a row's name."""
+    match = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)", name)
+    if not match:
+        raise ValueError("'%s' is no row; write M, N and K as in 64x7168x2048" % name)
+    return tuple(int(extent) for extent in match.groups())
+
+
 def select_rows(rows, names, chosen="baseline"):
-    """The rows named, or those of a set; the baseline first, and by priority, so that what matters most is measured if time runs out."""
-    unknown = set(names) - {row.name for row in rows}
-    if unknown:
-        raise ValueError("there is no row '%s'; there are %s" % (min(unknown), ", ".join(row.name for row in rows)))
+    """The rows named, or those of a set; the baseline first, and by priority, so that what matters most is measured if time runs out.
+    A name may be that of a row in no table: it comes last."""
+    named = {row.name for row in rows}
+    unknown = [name for name in dict.fromkeys(names) if name not in named]
+    rows = rows + [Row.of_shape(*parse_shape(name), "named", index) for index, name in enumerate(unknown)]
     sets = {row.set for row in rows}
     if chosen not in sets | {"all"}:
         raise ValueError("there is no set '%s' of rows; there are all, %s" % (chosen, ", ".join(sorted(sets))))

@@ -53,14 +53,20 @@ public:
       : machine(machine), kernel(kernel) {}
 
   double getTensor() const {
-    return getTensor(machine.sustainedShare, machine.l2PowerCycles);
+    return getMma(std::max(getProductRows(kernel), machine.mmaRows)) /
+               machine.sustainedShare +
+           bytesFromL2() * machine.l2PowerCycles;
   }
-  /// The same where the power limit holds: bytes from L2 cost more of it, and
-  /// a product less, so that a tile of 256 x 128 takes 5 % longer.
-  double getHotTensor() const {
-    constexpr double kShare = 1.33, kPower = 5;
-    return getTensor(kShare * machine.sustainedShare,
-                     kPower * machine.l2PowerCycles);
+  /// What the power limit allows, if all SMs are at work: products draw power,
+  /// bytes copied to shared memory, and bytes read from L2. Fitted to rows of
+  /// 150 us and more on an H100 (benchmark/notes/order.md).
+  double getPower() const {
+    constexpr double kProduct = 0.86, kByteCopied = 0.0109,
+                     kByteFromL2 = 0.001;
+    return kProduct *
+               getMma(std::max(getProductRows(kernel), machine.mmaRows)) +
+           kByteCopied * (bytesOfA() + bytesOfB()) +
+           kByteFromL2 * bytesFromL2();
   }
   /// The time of one warpgroup, or of the warps that promote beside the MMA.
   double getPromotion() const {
@@ -91,10 +97,6 @@ public:
   }
 
 private:
-  double getTensor(double share, double power) const {
-    return getMma(std::max(getProductRows(kernel), machine.mmaRows)) / share +
-           bytesFromL2() * power;
-  }
   double getMma(int64_t rows) const {
     return rows * getProductColumns(kernel) * kBlock /
            machine.multiplyAddsPerCycle;
@@ -165,20 +167,38 @@ static double getDramUs(const Machine &machine, const Problem &problem,
   return (move(tiles - last) + move(last)) / 1e3;
 }
 
-/// What the rows of boxes that lie beyond M take: TMA asks L2 for them like for
-/// others, and all ask one place, beside all other copies. Of few in a box none
-/// was measured to wait.
+/// Rows beyond M of the boxes of A in the last row of tiles.
+static int64_t getRowsBeyond(const Problem &problem,
+                             const KernelShape &kernel) {
+  int64_t rows = kernel.config.tileM;
+  if (kernel.config.edgeFirst && problem.m >= rows)
+    return 0;
+  return ceilDiv(problem.m, rows) * rows - problem.m;
+}
+
+/// What they take: TMA asks L2 for them like for others, and all ask one place,
+/// beside all other copies. Of few in a box none was measured to bound a kernel.
 static double getFillUs(const Machine &machine, const Problem &problem,
                         const KernelShape &kernel) {
   constexpr int64_t kFew = 16;
-  int64_t rows = kernel.config.tileM,
-          beyond = ceilDiv(problem.m, rows) * rows - problem.m;
-  if (beyond <= kFew || (kernel.config.edgeFirst && problem.m >= rows))
+  int64_t beyond = getRowsBeyond(problem, kernel);
+  if (beyond <= kFew)
     return 0;
   double boxes = double(ceilDiv(problem.n, kernel.config.tileN)) *
                  ceilDiv(problem.k, kBlock) /
                  (kernel.sharesA ? kernel.config.cluster.n : 1);
   return double(problem.batch) * beyond * boxes * machine.fillPs / 1e6;
+}
+
+/// How much longer a CTA waits for its K blocks because of them: the longer, the
+/// more CTAs ask for the same rows at a time (benchmark/notes/every-m.md).
+static double getFillWaitUs(const Problem &problem, const KernelShape &kernel,
+                            int64_t resident, int64_t blocksOfOne) {
+  constexpr double kWaitPs = 15;
+  double columns = ceilDiv(problem.n, kernel.config.tileN);
+  return kWaitPs * getRowsBeyond(problem, kernel) *
+         std::min<double>(columns, resident) *
+         std::ceil(columns / resident) * blocksOfOne / 1e6;
 }
 
 /// TMA stores the rows of boxes one by one, however short they are.
@@ -199,14 +219,18 @@ KernelModel::KernelModel(const Machine &machine, const KernelShape &kernel)
 
   auto us = [&](double cycles) { return cycles / machine.gigahertz / 1e3; };
   Block block(machine, kernel);
-  hotTensorUs = us(block.getHotTensor());
+  powerUs = us(block.getPower());
   blockUs = {us(block.getTensor()), us(block.getPromotion()), us(block.getL1()),
              us(block.getL2()), us(block.getDepth())};
 
-  // The epilogue of the last tile has nothing beside it.
-  int64_t products =
+  // The epilogue of the last tile has nothing beside it. A warpgroup's second
+  // product is rounded while the first is stored.
+  constexpr double kSecondProduct = 0.5;
+  double products =
       ceilDiv(getProductRows(kernel),
               kProductRows * std::max<int64_t>(kernel.warpgroups, 1));
+  if (kernel.warpgroups && !kernel.swapped)
+    products = 1 + kSecondProduct * (products - 1);
   epilogueUs = us(machine.epilogueCycles +
                   machine.epilogueColumnCycles * getProductColumns(kernel) /
                       kernel.config.cluster.k * products);
@@ -243,7 +267,11 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
     constexpr double kCoolUs = 40, kHotUs = 120;
     double &tensor = result.bounds[static_cast<int>(Bound::Tensor)];
     double heat = std::clamp((tensor - kCoolUs) / (kHotUs - kCoolUs), 0.0, 1.0);
-    tensor += heat * (blocks * hotTensorUs - tensor);
+    // SMs that idle in the last wave leave their power to the others.
+    std::array<double, 2> limits = {
+        tensor,
+        result.tiles / machine->multiprocessors * blocksOfOne * powerUs};
+    tensor += heat * (combine(limits.begin(), limits.end()) - tensor);
   }
   result.bounds[static_cast<int>(Bound::L2)] *=
       std::min(result.tiles, resident);
@@ -252,6 +280,7 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
   result.epilogue =
       result.waves * epilogueUs + getStoreUs(*machine, problem, kernel);
   result.fill = getFillUs(*machine, problem, kernel);
+  result.fillWait = getFillWaitUs(problem, kernel, resident, blocksOfOne);
   return result;
 }
 
@@ -266,14 +295,18 @@ double KernelModel::getEarlyShare(const Problem &problem,
     double uneven = 2 * (1 - busy);
     share += machine->earlyIdleShare * uneven * uneven;
   }
-  // The CTAs of a column of tiles no longer ask for B together. Two warpgroups
-  // notice little of it, if there are many waves, and CTAs that divide K
-  // nothing.
-  constexpr int64_t kMany = 4;
+  // The CTAs of a column of tiles no longer ask for B together. CTAs that divide
+  // K notice nothing. Two warpgroups notice little of it, and nothing if K is
+  // short or they share A. Of tensor memory nothing was measured.
+  constexpr int64_t kMany = 4, kShort = 2048;
   if (problem.m > kernel.config.tileM && kernel.config.cluster.k == 1) {
+    bool noticesLittle =
+        kernel.warpgroups
+            ? problem.k > kShort && busy >= 1 && !kernel.sharesA
+            : prediction.waves >= kMany;
     if (kernel.warpgroups == 1)
       share += machine->earlyTogetherShare;
-    else if (prediction.waves >= kMany)
+    else if (noticesLittle)
       share += machine->earlyTogetherShare / 4;
   }
   return share;
@@ -289,8 +322,10 @@ double KernelModel::getDividedShare(const Problem &problem) const {
     return 0;
   bool sharesRows =
       kernel.config.edgeFirst && problem.m % kernel.config.tileM != 0;
-  return machine->dividedTogetherShare *
-         (kernel.warpgroups == 1 && (rows > 2 || sharesRows) ? 1 : kLittle);
+  constexpr double kSwapped = 1.25;
+  if (kernel.warpgroups != 1 || (rows == 2 && !sharesRows))
+    return kLittle * machine->dividedTogetherShare;
+  return (kernel.swapped ? kSwapped : 1) * machine->dividedTogetherShare;
 }
 
 /// What the loop takes longer if lanes load the B scales that a ring could
@@ -335,14 +370,16 @@ std::optional<Predictions> KernelModel::predict(const Problem &problem,
          lanes = getLanesUs(*machine, problem, kernel, bounds);
   // A norm is no less than the largest of its values.
   double least = std::max(
-      {*std::max_element(bounds.bounds.begin(), loopEnd) + lanes + later, dram,
+      {*std::max_element(bounds.bounds.begin(), loopEnd) + lanes +
+           bounds.fillWait + later,
+       dram,
        bounds.fill});
   if (launchUs - std::max(early, 0.0) + least + last > mostUs)
     return std::nullopt;
 
   double loop =
       combine(bounds.bounds.begin(), loopEnd) * (1 + getDividedShare(problem)) +
-      lanes;
+      lanes + bounds.fillWait;
   std::array<double, 3> together = {loop + later, dram, bounds.fill};
   double body = combine(together.begin(), together.end());
   auto launched = [&](double launch, double longer) {

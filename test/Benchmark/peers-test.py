@@ -83,8 +83,8 @@ class Build(unittest.TestCase):
 
     def test_errors(self):
         self.assertIn("deepgemm takes --deepgemm=DIR", self.build("deepgemm", "--cutlass=/C")[0].stderr)
-        result, made = self.build("deepgemm", "--deepgemm=/D", "--cutlass=/C", "--rows=1x2x3")
-        self.assertIn("build.py: error: there is no row '1x2x3'; there are 64x2112x7168, ", result.stderr)
+        result, made = self.build("deepgemm", "--deepgemm=/D", "--cutlass=/C", "--rows=64x0x128")
+        self.assertIn("build.py: error: '64x0x128' is no row; write M, N and K as in 64x7168x2048", result.stderr)
         self.assertFalse(made or result.returncode == 0)
 
 

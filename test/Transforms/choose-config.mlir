@@ -64,9 +64,9 @@ func.func @fewer(%a: memref<12x2048xf8E4M3FN>, %as: memref<16x12xf32>, %b: memre
 
 // An entry of the table that is no kernel is passed over.
 // CHECK-LABEL: func.func @many
-// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128, launch = programmatic>
+// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128>
 // TUNED-LABEL: func.func @many
-// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128, launch = programmatic>
+// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128>
 // BLACKWELL-LABEL: func.func @many
 // BLACKWELL: outs({{.*}}) config <tile = 256 x {{[0-9]+}} x 128, cta_group = 2
 func.func @many(%a: memref<4096x7168xf8E4M3FN>, %as: memref<56x4096xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<4096x2112xbf16>) {
@@ -88,7 +88,7 @@ func.func @pinned(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?
 // CHECK-LABEL: func.func @dynamic
 // CHECK: outs({{.*}} : memref<?x?xbf16>){{$}}
 // HINT-LABEL: func.func @dynamic
-// HINT: outs({{.*}}) config <tile = 256 x 128 x 128, edge = first>
+// HINT: outs({{.*}}) config <tile = 256 x 128 x 128, cluster = 1 x 2, launch = programmatic, edge = first>
 // ALL-LABEL: func.func @dynamic
 // ALL: outs({{.*}}) config <tile = 64 x 64 x 128, launch = programmatic>
 // TUNED-LABEL: func.func @dynamic

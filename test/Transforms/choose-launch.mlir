@@ -17,9 +17,13 @@
 // REDEFINE: %{options} = problem=4096x7168x2048
 // RUN: %{choose}=SERIAL
 // REDEFINE: %{chip} = sm_90a
+// REDEFINE: %{options} = problem=4096x2112x7168
 // RUN: %{choose}=SERIAL
+// CTAs that share A gain at any size.
+// REDEFINE: %{options} = problem=8192x8192x8192
+// RUN: %{choose}=EARLY
 // An M that nobody knows may be large.
-// REDEFINE: %{options} = problem=?x7168x2048
+// REDEFINE: %{options} = problem=?x2112x7168
 // RUN: %{choose}=SERIAL
 // SERIAL: config <tile = {{[0-9x ]+(, (cta_group|cluster|split_k) = [0-9x ]+)*(, edge = first)?}}>
 

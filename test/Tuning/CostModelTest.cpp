@@ -340,12 +340,20 @@ TEST(CostModel, AProgrammaticLaunchGainsUnlessItsCtasFindOddPlaces) {
   KernelShape halves = warpgroupKernel(64, 64);
   halves.config.cluster.k = 2;
   EXPECT_NEAR(gain({48, 66 * 64, 7168}, halves), h200.earlyUs, 1e-9);
-  // Rows of tiles share B: one warpgroup notices, two do after some waves, CTAs
-  // that divide K do not.
+  // Rows of tiles share B: one warpgroup notices, two do if K is long and all
+  // SMs have a tile, CTAs that divide K or share A do not.
   EXPECT_LT(gain({128, 66 * 64, 7168}, warpgroupKernel(64, 64)), 0);
-  EXPECT_NEAR(gain({256, 66 * 64, 7168}, warpgroupKernel(128, 64)),
+  EXPECT_LT(gain({256, 66 * 64, 7168}, warpgroupKernel(128, 64)),
+            h200.earlyUs);
+  EXPECT_NEAR(gain({256, 66 * 64, 2048}, warpgroupKernel(128, 64)),
+              h200.earlyUs, 1e-9);
+  EXPECT_NEAR(gain({256, 33 * 64, 7168}, warpgroupKernel(128, 64)),
               h200.earlyUs, 1e-9);
   EXPECT_LT(gain({4096, 4096, 7168}, warpgroupKernel(128, 128)), 0);
+  KernelShape sharing = warpgroupKernel(256, 128);
+  sharing.config.cluster.n = 2;
+  sharing.sharesA = true;
+  EXPECT_NEAR(gain({4096, 4096, 7168}, sharing), h200.earlyUs, 1e-9);
   EXPECT_NEAR(gain({128, 33 * 64, 7168}, halves), h200.earlyUs, 1e-9);
   // A pair's tile has the rows of both.
   KernelShape pair = makePair(256, 128);

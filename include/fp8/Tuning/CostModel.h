@@ -54,6 +54,7 @@ struct Prediction {
   double launch;
   double epilogue; ///< of all of a CTA's tiles
   double fill;     ///< the time of rows beyond M alone
+  double fillWait; ///< what a CTA waits for them in its loops
   /// The time of the loops for each bound alone.
   std::array<double, kNumBounds> bounds;
   int64_t tiles;    ///< of CTAs
@@ -98,7 +99,7 @@ private:
   /// Of a K block, by the bounds of the loop; that of L2 is for each CTA at
   /// work.
   std::array<double, kNumBounds - 1> blockUs;
-  double hotTensorUs; ///< of a K block, where the power limit holds
+  double powerUs; ///< of a K block, where the power limit holds
   double epilogueUs; ///< of a tile
   double launchUs;   ///< of a serial launch
 };

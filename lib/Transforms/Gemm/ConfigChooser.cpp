@@ -81,7 +81,7 @@ static uint64_t getKey(const GemmConfig &config) {
   for (int64_t number : {config.tileM, config.tileN, config.ctaGroup,
                          config.cluster.m, config.cluster.n, config.cluster.k})
     key = key << 9 | number;
-  return key << 1 | config.lanesLoadBScales;
+  return key << 2 | config.lanesLoadBScales << 1 | (config.band != 0);
 }
 
 /// The op's problem, as the cost model has it.

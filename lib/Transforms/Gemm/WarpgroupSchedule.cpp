@@ -13,6 +13,8 @@ using namespace mlir::fp8;
 
 /// Rows of an MMA, and of a warpgroup's product.
 static constexpr int64_t kMmaRows = 64;
+/// Rows of the largest tile. Each warpgroup has two products of it.
+static constexpr int64_t kMostTileRows = 256;
 
 static GemmConfig makeCandidate(int64_t tileM, int64_t tileN,
                                 ClusterShape cluster = {}) {
@@ -40,9 +42,7 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
   // 112 and 144 make whole waves of N of 7 x 2^k and 9 x 2^k.
   SmallVector<int64_t> tileNs = getTileNs();
   tileNs.append({112, 144});
-  // No clusters but those: on an H200 they gained 1 to 6 % on some shapes and
-  // lost on the others, and the model cannot tell which (docs/Chooser.md).
-  for (int64_t tileM : {64, 128, 256})
+  for (int64_t tileM : {int64_t(64), int64_t(128), kMostTileRows})
     for (int64_t tileN : tileNs) {
       GemmConfig config = makeCandidate(tileM, tileN);
       // The ring costs time in each block, and lanes that load their first
@@ -52,8 +52,21 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
       config.lanesLoadBScales = tileM == 128 && tileN == 128 &&
                                 extents.k >= kManyBlocks * gemm::kScaleBlock &&
                                 extents.m <= kManyRows;
+      // CTAs side by side share B where rows of tiles are few, and rows of A
+      // otherwise (benchmark/notes/order.md).
+      constexpr int64_t kFewRowsOfTiles = 6;
+      if (tileM == kMostTileRows && tileN == 128 && extents.m > tileM &&
+          extents.m <= kFewRowsOfTiles * tileM)
+        config.band = 1;
       add(config);
     }
+  // Clusters gain where the power limit holds, for less is read from L2. They
+  // lose in small products, and where tiles are short.
+  constexpr double kManyProducts = 6e10;
+  constexpr int64_t kSomeBlocks = 8;
+  if (double(extents.m) * extents.n * extents.k >= kManyProducts &&
+      extents.k >= kSomeBlocks * gemm::kScaleBlock)
+    add(makeCandidate(kMostTileRows, 128, {1, 2}));
   for (int64_t tileM : {64, 128})
     for (int64_t tileN : tileNs)
       addSplit(tileM, tileN);
@@ -217,6 +230,9 @@ int64_t WarpgroupSchedule::getStoreDepth() const {
     return std::min(parts, kDepth);
   return std::min(parts * getStoredColumns() / getStoreTile().getColumns(),
                   2 * kDepth);
+}
+bool WarpgroupSchedule::hasBandsOfColumns() const {
+  return tileM == kMostTileRows;
 }
 int64_t WarpgroupSchedule::getBand() const {
   // Columns of D, where neighbours share rows of A.

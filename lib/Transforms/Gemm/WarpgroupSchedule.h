@@ -55,8 +55,8 @@ public:
   int64_t getStoredColumns() const final;
   TileType getStoreTile() const final;
   /// Neighbours share rows of A where these are the larger part of what a tile
-  /// reads (measured: benchmark/NOTES.md).
-  bool hasBandsOfColumns() const final { return tileM > tileN; }
+  /// reads, by far (measured: benchmark/notes/order.md).
+  bool hasBandsOfColumns() const final;
   int64_t getBand() const final;
   void buildRoles(const KernelBuilder &base) const final;
   bool spills() const final;
