@@ -60,14 +60,24 @@ uint32_t BitSpread::list(uint32_t n) const {
   return w.machine.program.lists[inst.list + n];
 }
 
+/// Whether the next row has the upper half of the register's values.
+static bool hasUpperHalf(const Program &program, uint32_t row) {
+  return row < program.registers &&
+         program.function->registers[row / 2].bits > 64;
+}
+
 BitSpread::Values BitSpread::read(uint32_t row) const {
-  Values values;
-  std::copy_n(w.row(row), values.size(), values.begin());
+  Values values{};
+  std::copy_n(w.row(row), 32, values.begin());
+  if (hasUpperHalf(w.machine.program, row))
+    std::copy_n(w.row(row + 1), 32, values.begin() + 32);
   return values;
 }
 
 void BitSpread::write(uint32_t row, const Values &values) {
-  std::copy(values.begin(), values.end(), w.row(row));
+  std::copy_n(values.begin(), 32, w.row(row));
+  if (hasUpperHalf(w.machine.program, row))
+    std::copy_n(values.begin() + 32, 32, w.row(row + 1));
 }
 
 void BitSpread::add(uint32_t row, uint32_t group) {
@@ -122,10 +132,11 @@ BitSpread::Outcome BitSpread::execute(uint32_t ones) {
       });
       continue;
     }
-    uint64_t *values = w.row(v.row);
+    Values values = read(v.row);
     for (size_t at = 0; at < v.undefined.size(); ++at)
       values[at] =
           one ? values[at] | v.undefined[at] : values[at] & ~v.undefined[at];
+    write(v.row, values);
   }
   inst.fn(w, inst, mask);
   Outcome outcome;
