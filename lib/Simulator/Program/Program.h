@@ -78,6 +78,10 @@ struct Inst {
                       ///< registers, which are the warpgroup's fragments
   bool touchesFragments = false; ///< no wgmma, but uses registers of one
   bool allocates = false;        ///< tcgen05.alloc, which writes an address
+  bool writesLate = false; ///< tcgen05.ld: the list is written at any time up
+                           ///< to an instruction that `endsLateWrites`
+  bool endsLateWrites = false; ///< tcgen05.wait::ld
+  bool leaves = false;         ///< lanes that execute it do not go on behind it
   bool exclusive = false; ///< other clusters notice it, or it notices them:
                           ///< executes while no other cluster runs
   TensorOp tensorOp = TensorOp::None;
@@ -100,6 +104,8 @@ struct Inst {
   /// The rows that it reads, and those that it writes, of all operands: of
   /// Program::lists.
   RowRange reads, writes;
+  /// Where it may send lanes: instructions, of Program::lists too.
+  RowRange targets;
   int64_t offset = 0; ///< of the address
   uint32_t index = 0; ///< its own place in the program
   const ast::Instruction *text = nullptr;
@@ -181,8 +187,7 @@ struct Program {
   const ast::Module *module = nullptr;
   const ast::Function *function = nullptr;
   std::vector<Inst> code;
-  std::vector<uint32_t> lists;
-  std::vector<std::vector<uint32_t>> branchTables;
+  std::vector<uint32_t> lists; ///< rows; of branches, instructions
   uint32_t registers =
       0; ///< rows of registers; predicates have rows too, unused
   uint32_t predicates = 0;

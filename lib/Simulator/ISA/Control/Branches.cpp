@@ -14,36 +14,26 @@ using ast::Operand;
 
 namespace {
 
-/// Payload of bra: an index into the program.
-struct Target {
-  uint32_t pc;
-};
-
-/// Payload of brx: an index into Program::branchTables.
-struct TargetTable {
-  uint32_t index;
-};
-
 Flow bra(Warp &w, const Inst &i, uint32_t mask) {
-  w.branch(mask, i.get<Target>().pc);
+  w.branch(mask, *w.machine.program.begin(i.targets));
   return Flow::Jump;
 }
 
 Flow brx(Warp &w, const Inst &i, uint32_t mask) {
-  const std::vector<uint32_t> &table =
-      w.machine.program.branchTables[i.get<TargetTable>().index];
+  const uint32_t *table = w.machine.program.begin(i.targets);
+  const uint32_t count = i.targets.count;
   const uint64_t *index = w.row(i.s[0]);
   std::array<uint32_t, 32> targets;
   forLanes(mask, [&](int l) {
     uint32_t value = uint32_t(index[l]);
-    if (value < table.size()) {
+    if (value < count) {
       targets[size_t(l)] = table[value];
       return;
     }
     targets[size_t(l)] = 0;
     w.machine.error(ErrorKind::InvalidOperation,
                     "'brx.idx' uses index " + std::to_string(value) +
-                        ", but its table has " + std::to_string(table.size()) +
+                        ", but its table has " + std::to_string(count) +
                         " labels",
                     &w, &i, l, true);
   });
@@ -104,13 +94,27 @@ Flow nanosleep(Warp &w, const Inst &, uint32_t) {
   return w.waitFor(WaitKind::None);
 }
 
+/// Lanes go on at one of these labels.
+bool takeTargets(Decoder &d, Inst &i, const std::vector<std::string> &labels) {
+  i.leaves = true;
+  i.targets.first = uint32_t(d.program.lists.size());
+  for (const std::string &name : labels) {
+    uint32_t target;
+    if (!d.label(name, target))
+      return false;
+    d.program.lists.push_back(target);
+    ++i.targets.count;
+  }
+  return true;
+}
+
 bool decodeBra(Decoder &d, Inst &i) {
   d.take("uni");
   const Operand *target = d.takeOperand();
   if (!target || target->kind != Operand::Kind::Symbol)
     return d.fail("needs a label");
   i.fn = bra;
-  return d.label(target->name, i.make<Target>().pc);
+  return takeTargets(d, i, {target->name});
 }
 
 bool decodeBrx(Decoder &d, Inst &i) {
@@ -124,17 +128,8 @@ bool decodeBrx(Decoder &d, Inst &i) {
       list ? d.branchTargets(list->name) : nullptr;
   if (!targets)
     return d.fail("needs the label of a .branchtargets list");
-  std::vector<uint32_t> table;
-  for (const std::string &name : *targets) {
-    uint32_t target;
-    if (!d.label(name, target))
-      return false;
-    table.push_back(target);
-  }
-  i.make<TargetTable>().index = uint32_t(d.program.branchTables.size());
-  d.program.branchTables.push_back(std::move(table));
   i.fn = brx;
-  return true;
+  return takeTargets(d, i, *targets);
 }
 
 } // namespace
@@ -144,6 +139,7 @@ void fp8::sim::addBranchesOpcodes(OpcodeTable &t) {
   t.add("brx", decodeBrx);
   t.add("exit", [](Decoder &, Inst &i) {
     i.fn = exitThread;
+    i.leaves = true;
     return true;
   });
   t.add("trap", [](Decoder &, Inst &i) {

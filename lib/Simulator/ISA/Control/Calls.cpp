@@ -214,6 +214,7 @@ void fp8::sim::addCallsOpcodes(OpcodeTable &t) {
   t.add("ret", [](Decoder &d, Inst &i) {
     d.take("uni");
     i.fn = d.functionIndex() ? returnFromCall : exitThread;
+    i.leaves = true;
     return true;
   });
 }

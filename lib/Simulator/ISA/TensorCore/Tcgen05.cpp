@@ -89,6 +89,7 @@ bool decodeTcgen05(Decoder &d, Inst &i) {
   int wait = d.takeOneOf({"wait::ld", "wait::st"});
   if (wait >= 0) {
     i.fn = wait == 0 ? waitLoads : waitStores;
+    i.endsLateWrites = wait == 0;
     return takeSyncAligned(d, i);
   }
   int fence =

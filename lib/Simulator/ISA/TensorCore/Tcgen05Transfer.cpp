@@ -384,7 +384,7 @@ bool fp8::sim::decodeTcgen05Transfer(Decoder &d, Inst &i, bool load) {
   transfer.columns =
       columnsPerRepeat[shape] * repeat * (transfer.packed ? 2 : 1);
   i.fn = load ? tensorLoad : tensorStore;
-  i.keepsReady = load;
+  i.keepsReady = i.writesLate = load;
   i.checksList = !load;
   if (load && !d.list(i, registers, Type::B32, true))
     return false;
