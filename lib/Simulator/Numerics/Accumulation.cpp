@@ -46,7 +46,7 @@ void addExact(double *__restrict sum, const float *__restrict a,
 #define FP8_INLINED inline __attribute__((always_inline))
 
 /// Numbers of columns that are taken at a time, in registers.
-constexpr uint32_t kBytes = 64, kShorts = 32, kFloats = 16;
+constexpr uint32_t kBytes = 32, kShorts = 32, kFloats = 16;
 using Bytes __attribute__((vector_size(kBytes))) = int8_t;
 using Shorts __attribute__((vector_size(kShorts * 2))) = int16_t;
 using Ints __attribute__((vector_size(kFloats * 4))) = int32_t;

@@ -5,6 +5,7 @@
 #include "ISA/TensorCore/TensorCore.h"
 
 #include "Numerics/Formats.h"
+#include "Numerics/IntegerSums.h"
 #include "Numerics/ScaledSums.h"
 #include "Numerics/Vectorised.h"
 
@@ -21,11 +22,14 @@ constexpr uint32_t kMaxN = 256, kMaxK = 64, kMaxM = 128, kMaxBlocks = 4;
 /// gaps, so that the host's nearest cache holds them.
 struct Matrices {
   std::array<float, kMaxM * kMaxK> a;
-  std::array<float, 2 * kMaxN * kMaxK> b; ///< twice K where A is sparse
+  alignas(
+      64) std::array<float, 2 * kMaxN * kMaxK> b; ///< twice K where A is sparse
   std::array<int16_t, kMaxM * kMaxK> aExponents;
   std::array<int16_t, 2 * kMaxN * kMaxK> bExponents;
   std::array<int8_t, kMaxM * kMaxK> aShorts;
   std::array<int8_t, 2 * kMaxN * kMaxK> bShorts;
+  IntegerRow aIntegers; ///< of the row that is computed
+  IntegerColumns bIntegers;
 
   Factors row(uint32_t r, bool isShort) const {
     const uint32_t at = r * kMaxK;
@@ -95,7 +99,10 @@ public:
       : op(op), s(op.shape), sides(sides),
         blocks(op.rule->perTerm > 1 ? s.k / uint32_t(op.rule->perTerm) : 1),
         isShort(getRow(s.a).isShort() && getRow(s.b).isShort() && !s.sparse &&
-                !s.scales.any()) {}
+                !s.scales.any()),
+        isInteger(isShort && s.result == MmaResult::F32 &&
+                  s.dColumns() % kIntegerBlock == 0 &&
+                  hasIntegerSums(*op.rule)) {}
 
   std::optional<std::string> run() {
     loadB();
@@ -113,6 +120,8 @@ private:
   const uint32_t blocks;
   /// Short exponents are enough.
   const bool isShort;
+  /// Sums are of integers, where no term loses a bit.
+  const bool isInteger;
   /// Of the side that is computed: its tensor memory has the metadata.
   TensorMemory *metadata = nullptr;
 
@@ -141,6 +150,8 @@ private:
                   m.b.data() + side * s.bRows(), 1, s.n);
     if (blocks > 1)
       return; // terms have the exponents of their scales
+    if (isInteger)
+      findIntegers(m.bIntegers, m.b.data(), s.n, s.n);
     const size_t count = size_t(s.sparse ? 2 : 1) * s.k * s.n;
     if (isShort)
       findShortExponents(m.bShorts.data(), m.b.data(), count,
@@ -207,6 +218,14 @@ private:
       uint32_t from = op.shiftsA && lane % 32 != 31 ? lane + 1 : lane;
       loadTensorRow(s, tensor.lane(from) + op.aColumn, &m.a[r * kMaxK]);
     }
+    if (isInteger)
+      findIntegers(m.aIntegers, &m.a[r * kMaxK]);
+    else
+      findRowExponents(r);
+  }
+
+  void findRowExponents(uint32_t r) {
+    Matrices &m = matrices();
     if (isShort)
       findShortExponents(&m.aShorts[r * kMaxK], &m.a[r * kMaxK], s.k,
                          getRow(s.a).least);
@@ -218,7 +237,7 @@ private:
   /// cells[n] = cells[n] * scale (or 0) + the product of row `r` of A and the
   /// columns of B from `first` on.
   void accumulate(uint32_t *cells, uint32_t r, uint32_t first) {
-    static thread_local std::array<float, kMaxN> before;
+    alignas(64) static thread_local std::array<float, kMaxN> before;
     static thread_local std::array<double, kMaxN> sum;
     uint32_t columns = s.dColumns();
     if (s.result == MmaResult::S32)
@@ -230,17 +249,37 @@ private:
     else // an f16 accumulator takes the low half of its cell
       for (uint32_t n = 0; n < columns; ++n)
         before[n] = float(f16ToFloat(uint16_t(cells[n])) * op.scaleD);
-    addProducts(sum.data(), before.data(), r, first);
+    if (isInteger)
+      return accumulateByIntegers(cells, before.data(), r, first);
+    addProducts(sum.data(), before.data(), r, first, columns);
     if (s.result == MmaResult::F32)
       return roundRow(*op.rule, cells, sum.data(), columns);
     for (uint32_t n = 0; n < columns; ++n)
       cells[n] = doubleToF16(sum[n]);
   }
 
-  void addProducts(double *sum, const float *before, uint32_t r,
-                   uint32_t first) {
+  /// The same of f32 sums, whose accumulators are `before`.
+  void accumulateByIntegers(uint32_t *cells, const float *before, uint32_t r,
+                            uint32_t first) {
+    const Matrices &m = matrices();
+    uint32_t lost = addIntegers(*op.rule, cells, before,
+                                {&m.a[r * kMaxK], &m.b[first], m.aIntegers,
+                                 m.bIntegers, first, s.dColumns(), s.n});
+    if (lost)
+      findRowExponents(r);
+    for (uint32_t x = 0; lost; lost >>= 1, x += kIntegerBlock)
+      if (lost & 1) {
+        double sum[kIntegerBlock];
+        addProducts(sum, before + x, r, first + x, kIntegerBlock);
+        roundRow(*op.rule, cells + x, sum, kIntegerBlock);
+      }
+  }
+
+  /// The sums of `count` columns from `first` on, not rounded.
+  void addProducts(double *sum, const float *before, uint32_t r, uint32_t first,
+                   uint32_t count) {
     Factors a = matrices().row(r, isShort), b = columns(r, first);
-    RowShape shape{s.dColumns(), s.k, s.n,
+    RowShape shape{count, s.k, s.n,
                    s.result == MmaResult::F16 ? getRow(MmaFormat::F16).least
                                               : kLeastF32};
     if (!s.scales.any())
