@@ -5,6 +5,7 @@
 #include "Memory/TensorMemory.h"
 
 #include "Memory/ClusterContext.h"
+#include "Numerics/Vectorised.h"
 
 #include <algorithm>
 #include <optional>
@@ -278,6 +279,21 @@ static bool allOf(const uint8_t *from, uint32_t count) {
   return all;
 }
 
+/// Whether the tags are all the same; `count`: at least 1.
+FP8_VECTORISED
+static bool areAlike(const AccessTag *tags, uint32_t count) {
+  uint64_t differ = 0;
+  for (uint32_t n = 1; n < count; ++n)
+    differ |= uint64_t(tags[n] != tags[0]);
+  return !differ;
+}
+
+FP8_VECTORISED
+static void fill(AccessTag *tags, uint32_t count, AccessTag tag) {
+  for (uint32_t n = 0; n < count; ++n)
+    tags[n] = tag;
+}
+
 bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
                          const TensorRegion &region, AccessTag tag,
                          int64_t pipe) {
@@ -322,27 +338,30 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
   for (uint32_t unit = 0; unit < kTensorUnits; ++unit) {
     if (!(region.units >> unit & 1))
       continue;
-    const size_t base = unit * kTensorColumns;
+    const size_t first = unit * kTensorColumns + region.column;
+    AccessTag *const written = &writes[first], *const wasRead = &reads[first];
+    const uint32_t count = region.count;
     // Cells that are alike are checked together.
-    for (uint32_t c = region.column, next; c < end; c = next) {
-      const AccessTag write = writes[base + c], read = reads[base + c];
-      for (next = c + 1; next < end && writes[base + next] == write &&
-                         reads[base + next] == read;)
+    const bool alike = areAlike(written, count) && areAlike(wasRead, count);
+    for (uint32_t n = 0, next; n < count; n = next) {
+      const AccessTag write = written[n], read = wasRead[n];
+      next = alike ? count : n + 1;
+      while (next < count && written[next] == write && wasRead[next] == read)
         ++next;
+      const uint32_t column = region.column + n;
       if (write != goodWrite && orderOk)
-        orderOk =
-            checkOrder(warp, inst, write, true, region.write, unit, c, byMma);
+        orderOk = checkOrder(warp, inst, write, true, region.write, unit,
+                             column, byMma);
       goodWrite = write;
       bool ownRead = read == tag; // it reads what it writes
       if (read != goodRead && region.write && orderOk && !ownRead)
-        orderOk = checkOrder(warp, inst, read, false, true, unit, c, byMma);
+        orderOk =
+            checkOrder(warp, inst, read, false, true, unit, column, byMma);
       goodRead = read;
       if (region.write && !ownRead) // it came before, or was reported
-        std::fill_n(&reads[base + c], next - c, AccessTag());
+        fill(wasRead + n, next - n, AccessTag());
     }
-    std::fill_n((region.write ? writes : reads).begin() +
-                    int64_t(base + region.column),
-                region.count, tag);
+    fill(region.write ? written : wasRead, count, tag);
   }
   return true;
 }
