@@ -50,6 +50,7 @@ constexpr uint32_t kBytes = 32, kShorts = 32, kFloats = 16;
 using Bytes __attribute__((vector_size(kBytes))) = int8_t;
 using Shorts __attribute__((vector_size(kShorts * 2))) = int16_t;
 using Ints __attribute__((vector_size(kFloats * 4))) = int32_t;
+using Unsigned __attribute__((vector_size(kFloats * 4))) = uint32_t;
 using Floats __attribute__((vector_size(kFloats * 4))) = float;
 
 template <typename V, typename T>
@@ -154,12 +155,15 @@ FP8_INLINED void addUnits(double *__restrict sum,
     Floats scale, scale2, value;
     load(scale, perUnit + x);
     load(scale2, perUnit + x + kFloats);
-    Ints units{}, units2{};
+    // Unsigned: infinities and NaN overflow.
+    Unsigned units{}, units2{};
     auto add = [&](uint32_t j) __attribute__((always_inline)) {
       load(value, column);
-      units += __builtin_convertvector(value * a.values[j] * scale, Ints);
+      units +=
+          Unsigned(__builtin_convertvector(value * a.values[j] * scale, Ints));
       load(value, column + kFloats);
-      units2 += __builtin_convertvector(value * a.values[j] * scale2, Ints);
+      units2 +=
+          Unsigned(__builtin_convertvector(value * a.values[j] * scale2, Ints));
       column += s.pitch;
     };
     int32_t first[2 * kFloats], second[2 * kFloats];
@@ -168,9 +172,9 @@ FP8_INLINED void addUnits(double *__restrict sum,
     store(first, units);
     store(first + kFloats, units2);
     load(value, before + x);
-    units = __builtin_convertvector(value * scale, Ints);
+    units = Unsigned(__builtin_convertvector(value * scale, Ints));
     load(value, before + x + kFloats);
-    units2 = __builtin_convertvector(value * scale2, Ints);
+    units2 = Unsigned(__builtin_convertvector(value * scale2, Ints));
     for (uint32_t j = half; j < s.k; ++j)
       add(j);
     store(second, units);
