@@ -295,6 +295,8 @@ void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
   }
   barrier.transactions -= bytes;
   barrier.log.add(BarrierSource::Kind::Bytes, warp, uint64_t(bytes));
+  // Of what the issuer knew, only its waits: a complete-tx orders nothing but
+  // the accesses of its own operation (PTX ISA 8.9.1.1).
   barrier.arriving.waits.join(waits);
   barrier.arrivals.landed = true;
   barrier.arrivals.committer = nullptr;

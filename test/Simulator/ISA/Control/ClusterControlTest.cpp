@@ -165,3 +165,65 @@ TEST(ClusterControl, Misuse) {
   EXPECT_THAT(text("@!%p1 bra END;", "@!%p1 bra VISIT;"),
               HasSubstr("stop at the first"));
 }
+
+// Thread 32 of CTA 1 reads a word and tells CTA 0, which then asks for a
+// cluster. Thread 0 of CTA 1 waits for the response, and for `also`, and writes
+// the word.
+static Report overwritten(const std::string &reader, const std::string &also,
+                          uint64_t seed) {
+  const std::string sync = "barrier.cluster.arrive.aligned; "
+                           "barrier.cluster.wait.aligned;\n";
+  Device device;
+  LaunchConfig config;
+  config.grid = config.cluster = {2, 1, 1};
+  config.block = {64, 1, 1};
+  Options options;
+  options.scheduleSeed = seed;
+  return run(device,
+             kernel("",
+                    R"(
+  .reg .pred %p<8>; .reg .b32 %r<20>;
+  mov.u32 %r0, response; mov.u32 %r1, bars; mov.u32 %r9, %tid.x; mov.u32 %r8, %cluster_ctarank;
+  add.u32 %r2, %r1, 8; add.u32 %r3, %r1, 16;
+  setp.ne.u32 %p0, %r9, 0; @%p0 bra START;
+  mbarrier.init.shared::cta.b64 [%r1], 1; mbarrier.init.shared::cta.b64 [%r2], 1;
+  mbarrier.init.shared::cta.b64 [%r3], 1; fence.mbarrier_init.release.cluster;
+  st.shared.u32 [word], 5;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;
+START:
+)" + sync + R"(
+  setp.eq.u32 %p1, %r8, 0; @%p1 bra ASK;
+  setp.eq.u32 %p2, %r9, 0; @%p2 bra WRITE;
+  setp.ne.u32 %p3, %r9, 32; @%p3 bra END;
+  ld.shared.u32 %r4, [word];
+)" + reader + R"(
+  mapa.shared::cluster.u32 %r5, %r1, 0;
+  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r5];
+  bra END;
+ASK: @%p0 bra END;
+L: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p4, [%r1], 0; @!%p4 bra L;
+  clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [%r0], [%r2];
+M: mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r2], 0; @!%p4 bra M;
+  bra END;
+WRITE: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p4, [%r2], 0; @!%p4 bra WRITE;
+)" + also + "st.shared.u32 [word], 7;\nEND:\n" +
+                        sync + "ret;",
+                    "sm_100a",
+                    ".shared .align 16 .b8 response[16];\n"
+                    ".shared .align 8 .b64 bars[3];\n.shared .b32 word;\n"),
+             {}, config, options);
+}
+
+// The response orders its own bytes and nothing that its requester knew (PTX
+// ISA 8.9.1.1).
+TEST(ClusterControl, TheResponseDoesNotBringWhatItsRequesterKnew) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    Report report = overwritten("", "", seed);
+    EXPECT_TRUE(has(report, ErrorKind::Race)) << report.str();
+    report = overwritten("mbarrier.arrive.shared::cta.b64 _, [%r3];",
+                         "N: mbarrier.try_wait.parity.shared::cta.b64 %p4, "
+                         "[%r3], 0; @!%p4 bra N;\n",
+                         seed);
+    EXPECT_TRUE(report.ok()) << report.str();
+  }
+}
