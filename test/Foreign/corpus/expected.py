@@ -12,6 +12,7 @@ IDLE_WAITERS_OF_A_PAIR = ({"missed-phase", "race"}, IDLE_WAITERS[1] + ", and a C
 LAST_ARRIVAL = ({"missed-phase", "exited-cta"}, "a phase is missed, and nobody waits for the last arrivals at the leading CTA" + PAGE)
 FREED_BEFORE_THE_MMA = ({"memory-in-flight", "missed-phase", "out-of-bounds"},
                         "a slot of the ring is handed back before the MMA has read it, and tensor memory freed while others use it" + PAGE)
+SCHEDULE_OVERWRITTEN = ({"race"}, "a scheduler writes the next tile over the last one, which nothing keeps the readers of its CTA from reading" + PAGE)
 UNUSED_PREFETCH = ({"race"}, "a prefetch whose words nobody uses reads what sums are stored to" + PAGE)
 EARLY_SCALES = ({"early-access"}, "the scales are loaded in front of griddepcontrol.wait" + PAGE)
 
@@ -39,6 +40,7 @@ FINDS = {
     "marlin_16_grouped": UNUSED_PREFETCH,
     "tilelang_attention_sm100": FREED_BEFORE_THE_MMA,
     "tilelang_attention_sm90": IDLE_WAITERS,
+    "tilelang_clc_2cta_sm100": SCHEDULE_OVERWRITTEN,
     "tilelang_fp8_2xacc_sm90": IDLE_WAITERS,
     "thunderkittens_bf16_b200": LAST_ARRIVAL,
     "thunderkittens_fp8_b200": LAST_ARRIVAL,
