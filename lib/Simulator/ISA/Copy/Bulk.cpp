@@ -93,25 +93,6 @@ Flow bulkLoad(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-/// From this CTA's shared memory to another's.
-Flow bulkShared(Warp &w, const Inst &i, uint32_t mask) {
-  forLanes(mask, [&](int l) {
-    BulkOperands o;
-    Cta *from;
-    uint32_t offset;
-    if (!bulkOperands(w, i, l, o) ||
-        !w.machine.clusterAddress(w, i, l, o.source, from, offset))
-      return;
-    BulkLoad load = loadOf(w, i, l, o);
-    load.source = {offset, o.bytes, false};
-    load.sourceCta = from->rank;
-    issueLoad(w, i, l, load, [from, offset, o](auto &to, auto &) {
-      std::copy_n(from->shared.data() + offset, o.bytes, to.data());
-    });
-  });
-  return Flow::Next;
-}
-
 Flow nothing(Warp &, const Inst &, uint32_t) { return Flow::Next; }
 
 bool decodeToShared(Decoder &d, Inst &i) {
@@ -133,6 +114,27 @@ bool decodeToShared(Decoder &d, Inst &i) {
 }
 
 } // namespace
+
+Flow fp8::sim::bulkShared(Warp &w, const Inst &i, uint32_t mask) {
+  const BulkCopy &copy = i.get<BulkCopy>();
+  forLanes(mask, [&](int l) {
+    BulkOperands o;
+    Cta *from;
+    uint32_t offset;
+    if (!bulkOperands(w, i, l, o) ||
+        !w.machine.clusterAddress(w, i, l, o.source, from, offset))
+      return;
+    BulkLoad load = loadOf(w, i, l, o);
+    load.source = {offset, o.bytes, false};
+    load.sourceCta = from->rank;
+    load.combines = copy.reduction != Reduction::None;
+    issueLoad(w, i, l, load, [&copy, from, offset, o](auto &to, auto &) {
+      reduceBytes(copy.type, copy.reduction, to.data(),
+                  from->shared.data() + offset, o.bytes);
+    });
+  });
+  return Flow::Next;
+}
 
 Flow fp8::sim::bulkStore(Warp &w, const Inst &i, uint32_t mask) {
   const BulkCopy &copy = i.get<BulkCopy>();

@@ -47,11 +47,9 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
     return false;
   SharedRun run{offset, load.bytes, true};
   run.combines = load.combines;
-  // Those that combine with the same bytes follow each other.
-  int64_t pipe =
-      load.combines
-          ? int64_t(3) << 48 | int64_t(cta.rank) << kSharedRankShift | offset
-          : -1;
+  // Those that combine and complete on one mbarrier may share bytes, and follow
+  // each other.
+  int64_t pipe = load.combines ? int64_t(3) << 48 | int64_t(address) : -1;
   AccessTag tag(barrier->agent, barrier->time() + 1, i.index);
   if (load.source.size && !m.ctas[load.sourceCta]->shared.checkAsync(
                               w, i, lane, load.source, tag, -1, load.proxy))

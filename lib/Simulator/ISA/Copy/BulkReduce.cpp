@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cp.reduce.async.bulk (PTX ISA 9.7.9.25.4.2): shared memory combined with
-// global memory, an element at a time. Those of tensors are decoded in Tma.cpp.
+// global memory, or with shared memory of another CTA, an element at a time.
+// Those of tensors are decoded in Tma.cpp.
 
 #include "ISA/Copy/Copy.h"
 
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 using namespace fp8::sim;
@@ -50,6 +52,28 @@ void reduceElements(Reduction op, uint8_t *target, const uint8_t *source,
   }
 }
 
+/// What combines in shared memory: red.async and cp.reduce.async.bulk (PTX ISA
+/// 9.7.13.7, 9.7.9.25.4.2).
+struct SharedReduction {
+  Reduction reduction;
+  Type type;
+  ElementType element;
+};
+constexpr SharedReduction kSharedReductions[] = {
+    {Reduction::Inc, Type::U32, ElementType::U32},
+    {Reduction::Dec, Type::U32, ElementType::U32},
+    {Reduction::Min, Type::U32, ElementType::U32},
+    {Reduction::Min, Type::S32, ElementType::S32},
+    {Reduction::Max, Type::U32, ElementType::U32},
+    {Reduction::Max, Type::S32, ElementType::S32},
+    {Reduction::Add, Type::U32, ElementType::U32},
+    {Reduction::Add, Type::S32, ElementType::S32},
+    {Reduction::Add, Type::U64, ElementType::U64},
+    {Reduction::And, Type::B32, ElementType::U32},
+    {Reduction::Or, Type::B32, ElementType::U32},
+    {Reduction::Xor, Type::B32, ElementType::U32},
+};
+
 } // namespace
 
 void fp8::sim::reduceBytes(ElementType type, Reduction op, uint8_t *target,
@@ -85,6 +109,23 @@ bool fp8::sim::takeReduction(Decoder &d, Reduction &op) {
   return index >= 0 || d.fail("needs an operation such as .add");
 }
 
+bool fp8::sim::takeSharedReduction(Decoder &d, Reduction &reduction,
+                                   ElementType &type) {
+  if (!takeReduction(d, reduction))
+    return false;
+  const Type given = d.takeType();
+  const auto *form =
+      std::find_if(std::begin(kSharedReductions), std::end(kSharedReductions),
+                   [&](const SharedReduction &f) {
+                     return f.reduction == reduction && f.type == given;
+                   });
+  if (form == std::end(kSharedReductions))
+    return d.fail("takes .inc and .dec of u32, .min and .max of u32 and s32, "
+                  ".add of u32, s32 and u64, and .and, .or and .xor of b32");
+  type = form->element;
+  return true;
+}
+
 static bool takeElementType(Decoder &d, ElementType &type) {
   static const std::pair<Type, ElementType> types[] = {
       {Type::F16, ElementType::F16}, {Type::BF16, ElementType::BF16},
@@ -106,10 +147,22 @@ bool fp8::sim::decodeReduceBulk(Decoder &d, Inst &i) {
     return d.fail("is not supported in this form");
   if (d.take("tensor"))
     return decodeReduceTensor(d, i);
+  if (d.take("relaxed")) // as it is without
+    d.takeOneOf({"cta", "cluster", "gpu", "sys"});
   d.dropCacheHints();
-  if (!d.take("global") || !d.take("shared::cta") || !d.take("bulk_group"))
-    return d.fail("reduces from .shared::cta to .global with .bulk_group only");
   BulkCopy &copy = i.make<BulkCopy>();
+  if (d.take("shared::cluster")) {
+    i.fn = bulkShared;
+    if (!d.take("shared::cta") || !d.take("mbarrier::complete_tx::bytes"))
+      return d.fail("reduces into .shared::cluster from .shared::cta only, "
+                    "with .mbarrier::complete_tx::bytes");
+    return takeSharedReduction(d, copy.reduction, copy.type) && d.address(i) &&
+           d.address(i, copy.sourceOffset) && d.source(i, Type::U32) &&
+           d.address(i, copy.barrierOffset);
+  }
+  if (!d.take("global") || !d.take("shared::cta") || !d.take("bulk_group"))
+    return d.fail("reduces from .shared::cta to .global with .bulk_group, or "
+                  "to .shared::cluster with an mbarrier");
   if (!takeReduction(d, copy.reduction))
     return false;
   bool flushes = !d.take("noftz");

@@ -88,6 +88,9 @@ bool decodeReduceBulk(Decoder &decoder, Inst &inst);
 bool decodeReduceTensor(Decoder &decoder, Inst &inst);
 
 bool takeReduction(Decoder &decoder, Reduction &reduction);
+/// An operation and its type, of those that combine in shared memory.
+bool takeSharedReduction(Decoder &decoder, Reduction &reduction,
+                         ElementType &type);
 /// Combines `bytes` bytes at `target` with those at `source`; without a
 /// reduction, copies them.
 void reduceBytes(ElementType type, Reduction reduction, uint8_t *target,
@@ -95,6 +98,8 @@ void reduceBytes(ElementType type, Reduction reduction, uint8_t *target,
 
 /// From shared to global memory, as BulkCopy says.
 Flow bulkStore(Warp &warp, const Inst &inst, uint32_t mask);
+/// From shared memory of this CTA to that of another.
+Flow bulkShared(Warp &warp, const Inst &inst, uint32_t mask);
 
 } // namespace fp8::sim
 

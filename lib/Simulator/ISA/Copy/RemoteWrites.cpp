@@ -64,27 +64,6 @@ bool takeCompletion(Decoder &d) {
          d.fail("needs .shared::cluster and .mbarrier::complete_tx::bytes");
 }
 
-/// What red.async can do (PTX ISA 9.7.13.7).
-struct ReductionForm {
-  Reduction reduction;
-  Type type;
-  ElementType element;
-};
-constexpr ReductionForm kReductions[] = {
-    {Reduction::Inc, Type::U32, ElementType::U32},
-    {Reduction::Dec, Type::U32, ElementType::U32},
-    {Reduction::Min, Type::U32, ElementType::U32},
-    {Reduction::Min, Type::S32, ElementType::S32},
-    {Reduction::Max, Type::U32, ElementType::U32},
-    {Reduction::Max, Type::S32, ElementType::S32},
-    {Reduction::Add, Type::U32, ElementType::U32},
-    {Reduction::Add, Type::S32, ElementType::S32},
-    {Reduction::Add, Type::U64, ElementType::U64},
-    {Reduction::And, Type::B32, ElementType::U32},
-    {Reduction::Or, Type::B32, ElementType::U32},
-    {Reduction::Xor, Type::B32, ElementType::U32},
-};
-
 } // namespace
 
 bool fp8::sim::decodeStoreAsync(Decoder &d, Inst &i) {
@@ -109,20 +88,12 @@ bool fp8::sim::decodeReduceAsync(Decoder &d, Inst &i) {
   d.take("relaxed");
   d.take("cluster");
   RemoteWrite &write = i.make<RemoteWrite>();
-  if (!takeCompletion(d) || !takeReduction(d, write.reduction))
+  if (!takeCompletion(d) ||
+      !takeSharedReduction(d, write.reduction, write.type))
     return false;
-  Type type = d.takeType();
-  auto form =
-      std::find_if(std::begin(kReductions), std::end(kReductions),
-                   [&](const ReductionForm &f) {
-                     return f.reduction == write.reduction && f.type == type;
-                   });
-  if (form == std::end(kReductions))
-    return d.fail("takes .inc and .dec of u32, .min and .max of u32 and s32, "
-                  ".add of u32, s32 and u64, and .and, .or and .xor of b32");
-  write.type = form->element;
-  write.elementBytes = typeSize(type);
+  write.elementBytes = elementBytes(write.type);
   i.fn = writeRemote;
-  return d.address(i) && d.list(i, 1, type, false) &&
+  return d.address(i) &&
+         d.list(i, 1, write.elementBytes == 8 ? Type::U64 : Type::U32, false) &&
          d.address(i, write.barrierOffset);
 }
