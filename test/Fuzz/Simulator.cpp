@@ -165,11 +165,12 @@ private:
                               static_cast<simulated::Outcome &>(*outcome)));
   }
 
-  /// Snippets are many and short: most of the time goes to whole kernels.
+  /// What unit tests run is much and short: most of the time goes to whole
+  /// kernels.
   const Corpus::Text &choose(Random &random) const {
     for (;;) {
       const Corpus::Text &text = random.of(kernels.texts());
-      if (text.name.find("snippet-") != 0 || random.chance(20))
+      if (text.name.find("tested-") != 0 || random.chance(20))
         return text;
     }
   }

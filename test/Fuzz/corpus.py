@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Collects what the fuzzers mutate: the project's examples and tests, and what fp8-opt makes of them.
 
-usage: corpus.py compiler|simulator DIRECTORY --opt FP8-OPT
+usage: corpus.py compiler|simulator DIRECTORY --opt FP8-OPT [--unittests DIRECTORY]
+
+The simulator's corpus has the kernels that its unit tests run, a kernel for each new form of an instruction.
 """
 
 import argparse
@@ -31,26 +33,12 @@ HOPPER = [
 ]
 BLACKWELL = kernels.PTX_KERNELS + [kernels.Kernel(name, f"examples/{name}_gemm.mlir") for name in ("bf16", "tensorwise")]
 
-PREAMBLE = """.version 8.8
-.target sm_100a
-.address_size 64
-.visible .entry k(.param .u64 out)
-{
-  .reg .pred %p<10>;
-  .reg .b16 %h<20>;
-  .reg .b32 %r<60>;
-  .reg .b64 %d<40>;
-  .reg .f32 %f<30>;
-  .reg .f64 %e<20>;
-  .reg .b64 %out, %o;
-  .reg .b32 %t;
-  .shared .align 16 .b8 smem[4096];
-  ld.param.u64 %out, [out];
-  mov.u32 %t, %tid.x;
-  mul.wide.u32 %o, %t, 4;
-  add.s64 %o, %o, %out;
-""" + "".join(f"  mov.b32 %r{i}, {i}; mov.b64 %d{i}, {i}; mov.b32 %f{i}, 0f3f800000; mov.b16 %h{i}, {i}; setp.eq.u32 %p{i}, %t, {i};\n"
-              for i in range(8))
+# The unit tests of single instructions. What takes long is left out.
+TESTED = ("SimulatorAsyncTests", "SimulatorInstructionTests", "SimulatorWgmmaTests")
+LEFT_OUT = "MmaKinds.ShapesWithScales:Grid.*"
+
+# An instruction: behind labels and a guard, its mnemonic and its operands.
+INSTRUCTION = re.compile(r"(?:\s*[\w$]+:(?!:))*\s*\{?\s*(?:@!?%?\w+\s+)?([a-z]\w*(?:\.[\w:]+)*)\s*(.*)", re.DOTALL)
 
 
 def read(path):
@@ -101,7 +89,7 @@ class Corpus:
 
     #--- The simulator's
 
-    def add_simulator_texts(self):
+    def add_simulator_texts(self, unittests):
         for chip, table in (("sm_100a", BLACKWELL), ("sm_90a", HOPPER)):
             for kernel in table:
                 name = f"{kernel.file()}.ptx"
@@ -124,22 +112,34 @@ class Corpus:
         for _, examples in manifests.groups():
             for name, text in examples:
                 self.write(f"manifest-{name}.ptx.json", text)
-        self.add_snippets()
+        self.add_tested(unittests)
 
-    def add_snippets(self):
-        """The instructions in the simulator's unit tests, a kernel for each text."""
-        literal = r'"(?:[^"\\\n]|\\.)*"'
-        texts = set()
-        for path in files("test/Simulator/**/*Test.cpp", "test/Simulator/**/*.h"):
-            code = read(path)
-            texts.update(re.findall(r'R"\((.*?)\)"', code, re.DOTALL))
-            for found in re.findall(rf"{literal}(?:\s*{literal})*", code):
-                pieces = [piece[1:-1] for piece in re.findall(literal, found)]
-                texts.add("".join(pieces).replace("\\n", "\n"))
-        for number, text in enumerate(sorted(text for text in texts if ";" in text)):
-            whole = PREAMBLE + text + "\n  st.global.b32 [%o], %r0;\n  ret;\n}\n"
-            self.write(f"snippet-{number}.ptx", whole)
-            self.write(f"snippet-{number}.ptx.json", json.dumps(manifest_for(whole), indent=1))
+    def add_tested(self, unittests):
+        """What the unit tests run: of kernels whose instructions have no form that an earlier one lacks, none."""
+        folder = self.path("tested")
+        os.makedirs(folder)
+        for name in TESTED:
+            subprocess.run([f"{unittests}/{name}", "--gtest_brief=1", f"--gtest_filter=-{LEFT_OUT}"], check=True, stdout=subprocess.DEVNULL,
+                           env={**os.environ, "FP8_TEST_PTX": folder})
+        known = set()
+        for number, text in enumerate(sorted(map(read, glob.glob(f"{folder}/*.ptx")), key=lambda text: (len(text), text))):
+            new = forms(text) - known
+            known |= new
+            if new:
+                self.write(f"tested-{number}.ptx", text)
+                self.write(f"tested-{number}.ptx.json", json.dumps(manifest_for(text), indent=1))
+        shutil.rmtree(folder)
+
+
+def forms(text):
+    """The instructions, of whose operands only the shape remains: r for a name, 0 for a number."""
+    found = set()
+    for statement in re.sub(r"//.*", "", text).split(";"):
+        instruction = INSTRUCTION.match(statement)
+        if instruction:
+            mnemonic, operands = instruction.groups()
+            found.add((mnemonic, re.sub(r"%?[A-Za-z_$][\w.$]*", "r", re.sub(r"\b[0-9]\w*", "0", "".join(operands.split())))))
+    return found
 
 
 def parameter_of(kind, is_map, number):
@@ -162,12 +162,16 @@ def manifest_for(text):
     threads = re.search(r"\.(?:max|req)ntid\s+(\d+)", directives)
     cluster = re.search(r"\.reqnctapercluster\s+(\d+)", directives)
     size = int(cluster.group(1)) if cluster else 1
+    launch = [2 * size, 1, 1, int(threads.group(1)) if threads else 32, 1, 1, size, 1, 1]
+    stated = re.match(r"// launch: ([\d ]+)\n", text)
+    if stated:
+        launch = [int(number) for number in stated.group(1).split()]
     return {"version": 1, "producer": "corpus.py", "chip": re.search(r"\.target\s+(\w+)", text).group(1), "kernel": name,
             "arguments": [{"name": f"arg{number}", "dtype": "i8", "shape": [64, 256], "strides": [256, 1], "access": "readwrite"}
                           for number, _ in enumerate(parameters)],
             "constraints": [],
-            "launch": {"grid": [2 * size, 1, 1], "block": [int(threads.group(1)) if threads else 32, 1, 1], "cluster": [size, 1, 1],
-                       "shared_memory_bytes": 65536, "non_portable_cluster": size > 8},
+            "launch": {"grid": launch[:3], "block": launch[3:6], "cluster": launch[6:], "shared_memory_bytes": 65536,
+                       "non_portable_cluster": launch[6] > 8},
             "parameters": parameters}
 
 
@@ -192,12 +196,13 @@ def main():
     parser.add_argument("target", choices=["compiler", "simulator"])
     parser.add_argument("directory")
     parser.add_argument("--opt", required=True)
+    parser.add_argument("--unittests", help="the folder of the unit tests; default: beside that of fp8-opt")
     options = parser.parse_args()
     corpus = Corpus(options.opt, options.directory)
     if options.target == "compiler":
         corpus.add_compiler_texts()
     else:
-        corpus.add_simulator_texts()
+        corpus.add_simulator_texts(options.unittests or os.path.join(os.path.dirname(shutil.which(options.opt)), "../unittests"))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -50,10 +53,28 @@ inline bool has(const Report &report, ErrorKind kind) {
   return false;
 }
 
+/// Leaves a kernel, with its launch in the first line, in the folder that
+/// FP8_TEST_PTX names, if it names one: the fuzzer begins from what the tests
+/// run (test/Fuzz/corpus.py).
+inline void keepForFuzzer(const std::string &text, const LaunchConfig &config) {
+  const char *folder = std::getenv("FP8_TEST_PTX");
+  if (!folder)
+    return;
+  std::string launch = "// launch:";
+  for (const auto &extents : {config.grid, config.block, config.cluster})
+    for (uint32_t extent : extents)
+      launch += " " + std::to_string(extent);
+  const std::string whole = launch + "\n" + text;
+  std::ofstream(std::string(folder) + "/" +
+                std::to_string(std::hash<std::string>()(whole)) + ".ptx")
+      << whole;
+}
+
 /// Runs kernel `k` of `text`.
 inline Report run(Device &device, const std::string &text,
                   const std::vector<KernelArgument> &arguments,
                   LaunchConfig config = {}, Options options = {}) {
+  keepForFuzzer(text, config);
   PTXModule::ParseResult result = PTXModule::parse(text);
   if (!result) {
     ADD_FAILURE() << result.diagnostics.front().str("test.ptx");

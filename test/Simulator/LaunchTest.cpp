@@ -70,6 +70,18 @@ TEST(Launch, ChecksTheConfiguration) {
               HasSubstr("no kernel 'nobody'"));
 }
 
+TEST(Launch, RefusesWhatIsHalfDecoded) {
+  // The load has a list of registers, of which none fits, and is the first.
+  Device device;
+  std::string report =
+      run(device,
+          kernel(".param .u64 out", ".reg .b32 %r0; ld.param.u64 %r0, [out];"),
+          {KernelArgument::value(uint64_t(0))})
+          .str();
+  EXPECT_THAT(report, HasSubstr("'ld.param.u64'"));
+  EXPECT_THAT(report, HasSubstr("[unsupported]"));
+}
+
 TEST(Launch, GivesVariablesTheirFirstBytes) {
   std::string text =
       kernel(".param .u64 out",

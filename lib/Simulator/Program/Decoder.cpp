@@ -73,11 +73,14 @@ bool Decoder::run(std::vector<SimulationError> &errors) {
     if (at.places > 1)
       errors[at.error].message +=
           " (" + std::to_string(at.places) + " instructions)";
+  // What is half decoded names operands that it does not have.
+  if (!errors.empty())
+    return false;
   listRows();
   findFragments();
   listFrameRows();
   placeRows(program);
-  return errors.empty();
+  return true;
 }
 
 /// Gathers what each instruction reads and writes, and says which are plain.
