@@ -251,8 +251,8 @@ LogicalResult LaunchLowering::eraseExported(func::FuncOp host) {
     if (&op == body.getTerminator())
       continue;
     bool isExported = isa<cf::AssertOp, gpu::LaunchFuncOp, gpu::WaitOp>(op);
-    bool isOurs =
-        isExported || isa<gpu::GPUDialect, Fp8Dialect>(op.getDialect());
+    bool isOurs = isExported ||
+                  isa_and_present<gpu::GPUDialect, Fp8Dialect>(op.getDialect());
     if (!op.use_empty()) {
       if (!isOurs)
         continue;

@@ -17,7 +17,7 @@ static bool mayOrderThreads(Operation *op) {
   if (op->getNumRegions() || isMemoryEffectFree(op) ||
       isa<memref::LoadOp, memref::StoreOp>(op))
     return false;
-  return !isa<Fp8Dialect>(op->getDialect()) ||
+  return !isa_and_present<Fp8Dialect>(op->getDialect()) ||
          (llvm::none_of(op->getOperandTypes(),
                         [](Type type) {
                           return isLinear(type) || isa<TensorMapType>(type);

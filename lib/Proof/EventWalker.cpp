@@ -7,6 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -23,7 +24,7 @@ unsigned mlir::fp8::getSite(ExtractedEvents &kernel, Operation *op) {
     stream << place.getFilename().getValue() << ':' << place.getLine() << ':'
            << place.getColumn() << ": ";
   stream << op->getName();
-  sites.push_back(std::move(text));
+  sites.push_back(llvm::json::fixUTF8(text)); // names are any bytes
   kernel.ops.push_back(op);
   return sites.size() - 1;
 }
@@ -155,7 +156,7 @@ void EventWalker::walk(mlir::Block &block, Block &out) {
 
 RoleEvents EventWalker::walk() {
   auto plan = getPlan<RolePlanAttr>(role);
-  result.name = role.getName().str();
+  result.name = llvm::json::fixUTF8(role.getName());
   result.firstWarp = plan.firstWarp;
   result.warps = role.getWarps();
   findExchanged();

@@ -30,7 +30,8 @@ SmallVector<Value> mlir::fp8::getSources(Value value) {
     for (OpOperand &operand : op->getOpOperands())
       if (handler.getContinuation(operand) == value)
         return {operand.get()};
-  if (isa<arith::ArithDialect>(op->getDialect()) || isa<memref::LoadOp>(op))
+  if (isa_and_present<arith::ArithDialect>(op->getDialect()) ||
+      isa<memref::LoadOp>(op))
     return SmallVector<Value>(op->getOperands());
   return {};
 }
@@ -275,7 +276,8 @@ ExprId ProcessExpressions::compute(Value value) {
       return getArgument(argument.getArgNumber());
     return makeOpaque(value);
   }
-  if (op->getNumResults() == 1 && isa<arith::ArithDialect>(op->getDialect()))
+  if (op->getNumResults() == 1 &&
+      isa_and_present<arith::ArithDialect>(op->getDialect()))
     return computeArith(op);
   if (auto handler = dyn_cast<HandleOpInterface>(op))
     for (OpOperand &operand : op->getOpOperands())

@@ -8,7 +8,10 @@
 #include "Uniformity.h"
 #include "fp8/Analysis/KernelPlan.h"
 
+#include "llvm/Support/JSON.h"
+
 using namespace mlir;
+using llvm::json::fixUTF8; // names in MLIR are any bytes
 using namespace mlir::fp8;
 using namespace ::fp8::proof;
 
@@ -115,7 +118,7 @@ void Extractor::addChannel(Operation *maker, const Twine &name, int64_t slots,
                            ArrayRef<unsigned> members) {
   Skeleton &skeleton = result.skeleton;
   Channel channel;
-  channel.name = name.str();
+  channel.name = fixUTF8(name.str());
   channel.slots = slots;
   channel.holdsData = holdsData;
   channel.part = static_cast<Channel::Part>(offset);
@@ -130,7 +133,7 @@ void Extractor::addChannel(Operation *maker, const Twine &name, int64_t slots,
           .push_back(number);
       RoleOp role = getRoleOf(value);
       End &end = skeleton.ends[number];
-      end.name = "role \"" + (role ? role.getName().str() : "") + "\"";
+      end.name = "role \"" + (role ? fixUTF8(role.getName()) : "") + "\"";
       if (classes.size() > 1)
         end.name += cta ? " of the other CTA" : " of the leading CTA";
       end.isProducer = fills != swapped;
@@ -276,14 +279,14 @@ void Extractor::addProcess(RoleOp role, unsigned cta) {
     markPartings(process.body, Uniformity(skeleton.expressions, process.body,
                                           result.clusterSize));
   process.ranks = getRanks(cta);
-  process.name = "role \"" + role.getName().str() + "\"";
+  process.name = "role \"" + fixUTF8(role.getName()) + "\"";
   if (classes.size() > 1)
     process.name += cta ? " of the other CTA" : " of the leading CTA";
   skeleton.processes.push_back(std::move(process));
 }
 
 KernelSkeleton Extractor::extract() {
-  result.skeleton.kernel = SymbolTable::getSymbolName(function).str();
+  result.skeleton.kernel = fixUTF8(SymbolTable::getSymbolName(function));
   result.clusterSize = getClusterShape(function).getSize();
   findClasses();
   follow();

@@ -210,9 +210,8 @@ void ProgramWriter::appendExchange(const Statement &statement) {
   step["end"] = numbers[statement.end];
   // What a slot brings is not followed, but for whether there is work.
   if (statement.kind != Kind::Signal && !statement.assigned.empty())
-    step["assign"] = toArray(statement.assigned, [](auto its) {
-      return json::Array{its.first, 0};
-    });
+    step["assign"] = toArray(
+        statement.assigned, [](auto its) { return json::Array{its.first, 0}; });
 }
 
 //===----------------------------------------------------------------------===//
@@ -251,7 +250,7 @@ json::Object fp8::proof::toPrograms(const Skeleton &skeleton) {
         {"program", ProgramWriter(numbers, expressions).write(its.body)}};
   });
   auto toName = [](const ExprTable::Name &its) {
-    return json::Object{{"name", its.text},
+    return json::Object{{"name", json::fixUTF8(its.text)}, // of any op
                         {"scope", static_cast<int>(its.scope)}};
   };
   json::Array ends;

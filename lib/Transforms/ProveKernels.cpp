@@ -252,9 +252,9 @@ LogicalResult mlir::fp8::report(const KernelProof &proof,
 /// A stop, with its place where that is in a file.
 static llvm::json::Value toJSON(StringRef role, StringRef text,
                                 Location location) {
-  llvm::json::Object json{{"role", role}, {"text", text}};
+  llvm::json::Object json{{"role", role}, {"text", llvm::json::fixUTF8(text)}};
   if (auto place = location->findInstanceOf<FileLineColLoc>()) {
-    json["file"] = place.getFilename().getValue();
+    json["file"] = llvm::json::fixUTF8(place.getFilename());
     json["line"] = place.getLine();
     json["column"] = place.getColumn();
   }
@@ -268,7 +268,7 @@ static llvm::json::Object toJSON(const PropertyProof &property) {
       {"verdict", kVerdicts[static_cast<int>(outcome.verdict)]},
       {"steps", static_cast<int64_t>(outcome.steps)}};
   if (!outcome.reason.empty())
-    json["reason"] = outcome.reason;
+    json["reason"] = llvm::json::fixUTF8(outcome.reason);
   if (outcome.verdict == Verdict::Refuted) {
     llvm::json::Object arguments;
     for (auto &[name, value] : outcome.arguments)
@@ -293,7 +293,7 @@ llvm::json::Value mlir::fp8::toJSON(ArrayRef<KernelProof> proofs) {
     for (const PropertyProof &property : proof.properties)
       properties[property.property] = ::toJSON(property);
     kernels.push_back(llvm::json::Object{
-        {"kernel", proof.kernel},
+        {"kernel", llvm::json::fixUTF8(proof.kernel)},
         {"properties", std::move(properties)},
         {"assumptions", llvm::json::Array(proof.assumptions)},
         {"protocol", ::fp8::proof::toJSON(proof.properties.front().skeleton)},

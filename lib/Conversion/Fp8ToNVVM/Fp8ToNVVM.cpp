@@ -279,15 +279,20 @@ static StringRef getMissing(Operation *op) {
 /// that each role has the warps that its ops need.
 static LogicalResult checkWarps(gpu::GPUFuncOp kernel) {
   int64_t warps = getPlan<CtaPlanAttr>(kernel).warps;
+  if (warps < 1 || warps > kMaxWarps)
+    return kernel.emitOpError()
+           << "is planned with " << warps << " warps, but a CTA has 1 to "
+           << kMaxWarps << "; plan the kernel again from phase 2";
   SmallVector<RoleOp> owners(warps);
   for (auto role : kernel.getBody().front().getOps<RoleOp>()) {
     int64_t first = getPlan<RolePlanAttr>(role).firstWarp,
-            last = first + role.getWarps();
-    if (first < 0 || last > warps)
-      return role.emitOpError() << "has warps " << first << " to " << last - 1
-                                << ", but a launch starts " << warps
-                                << "; plan the kernel again from phase 2";
-    for (RoleOp &owner : MutableArrayRef(owners).slice(first, last - first)) {
+            count = role.getWarps();
+    if (first < 0 || first > warps - count)
+      return role.emitOpError()
+             << "has warps(" << count << ") from " << first
+             << " on, but a launch starts " << warps
+             << "; plan the kernel again from phase 2";
+    for (RoleOp &owner : MutableArrayRef(owners).slice(first, count)) {
       if (owner) {
         InFlightDiagnostic diagnostic =
             role.emitOpError() << "shares a warp with another role; plan the "
@@ -298,7 +303,7 @@ static LogicalResult checkWarps(gpu::GPUFuncOp kernel) {
       owner = role;
     }
     WalkResult result = role.walk([&](Operation *op) {
-      return failed(checkRoleWarps(op, {first, int64_t(role.getWarps())}))
+      return failed(checkRoleWarps(op, {first, count}))
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
     });

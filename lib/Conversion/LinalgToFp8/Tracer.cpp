@@ -163,11 +163,11 @@ Element *Tracer::evaluate(Value scalar, linalg::LinalgOp op,
     return element;
   }
   Operation *inner = scalar.getDefiningOp();
-  bool isComputed =
-      inner && inner->getBlock() == op.getBlock() &&
-      inner->getNumResults() == 1 && !inner->getNumRegions() &&
-      isa<arith::ArithDialect, math::MathDialect>(inner->getDialect()) &&
-      elements.size() < kMaximumElements;
+  bool isComputed = inner && inner->getBlock() == op.getBlock() &&
+                    inner->getNumResults() == 1 && !inner->getNumRegions() &&
+                    isa_and_present<arith::ArithDialect, math::MathDialect>(
+                        inner->getDialect()) &&
+                    elements.size() < kMaximumElements;
   if (!isComputed)
     return create(Element::Kind::Opaque, type, inner ? inner : op);
   Element *element = create(Element::Kind::Compute, type, inner);

@@ -95,7 +95,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @kernel() kernel attributes {fp8.barriers, fp8.linear, fp8.plan = #fp8.cta_plan<warps = 2, registers = 255>} {
     %id = fp8.id warp
-    // expected-error @+1 {{'fp8.role' op has warps 1 to 2, but a launch starts 2; plan the kernel again from phase 2}}
+    // expected-error @+1 {{'fp8.role' op has warps(2) from 1 on, but a launch starts 2; plan the kernel again from phase 2}}
     fp8.role "read" warps(2) attributes {fp8.plan = #fp8.role_plan<first_warp = 1>} {
       %leader, %warp, %lane = fp8.role_thread %id
     }
@@ -159,6 +159,28 @@ gpu.module @kernels {
     %source = arith.select %c, %scales, %other : memref<?xf32>
     // expected-error @+1 {{needs a source that is an argument of the kernel (M5) in a kernel whose rings are barriers}}
     fp8.copy_element %source[%i], %address : memref<?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @kernel() kernel attributes {fp8.barriers, fp8.linear, fp8.plan = #fp8.cta_plan<warps = 2, registers = 255>} {
+    %id = fp8.id warp
+    // expected-error @+1 {{'fp8.role' op has warps(1) from 9223372036854775807 on, but a launch starts 2; plan the kernel again from phase 2}}
+    fp8.role "load" warps(1) attributes {fp8.plan = #fp8.role_plan<first_warp = 9223372036854775807>} {
+      %leader, %warp, %lane = fp8.role_thread %id
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{'gpu.func' op is planned with 2305843009213693952 warps, but a CTA has 1 to 32; plan the kernel again from phase 2}}
+  gpu.func @kernel() kernel attributes {fp8.barriers, fp8.linear, fp8.plan = #fp8.cta_plan<warps = 2305843009213693952>} {
     gpu.return
   }
 }
