@@ -18,54 +18,62 @@ constexpr Timing kH200 = {
     /*largeClusterMultiprocessors=*/120, // published: an H100, of 8
     /*partitions=*/4,                    // sheet
     /*gigahertz=*/1.965,                 // chooser
-    /*powerShare=*/0.51,                 // fit (0.45, assumed)
-    /*powerSlope=*/0.7,                  // fit (0.5, assumed)
-    /*l2Power=*/0.1,                     // fit (0.2, assumed)
-    /*powerMs=*/18.7,                    // fit (30, assumed)
-    /*launchUs=*/1.53,                   // fit (1.3, assumed)
-    /*earlyUs=*/1,                       // fit (0.8, chooser)
-    /*clusterUs=*/0.21,                  // fit (0.3, assumed)
-    /*earlyUneven=*/0.035,               // fit (0.07, chooser)
+    /*powerShare=*/0.464,                // fit (0.45, assumed)
+    /*powerSlope=*/0.518,                // fit (0.5, assumed)
+    /*l2Power=*/0.25,                    // fit (0.2, assumed)
+    /*powerMs=*/16.2,                    // fit (30, assumed)
+    /*launchUs=*/1.73,                   // fit (1.3, assumed)
+    /*earlyUs=*/0.97,                    // fit (0.8, chooser)
+    /*clusterUs=*/0.065,                 // fit (0.3, assumed)
+    /*earlyUneven=*/0.057,               // fit (0.07, chooser)
     /*issue=*/
     {{
         /*Free*/ {0, 0},
-        /*Arithmetic*/ {1, 4},       // sheet: 32 lanes; published
-        /*Packed*/ {2, 4},           // published of a B200
-        /*Integer*/ {0.8, 4},        // fit (1, sheet); published
-        /*Convert*/ {2.8, 6},        // fit (2, sheet: 16 lanes); assumed
-        /*Divide*/ {20, 100},        // assumed, a sequence of instructions
-        /*Shuffle*/ {1.67, 26},      // fit (2, assumed); published
-        /*SharedLoad*/ {1.05, 10.6}, // fit (1, sheet); fit (29, published)
-        /*SharedStore*/ {3.3, 30}, // fit (4, sheet: 128 bytes a cycle); assumed
-        /*GlobalLoad*/ {1, 2020},  // sheet; fit (500, published: 263 to 744)
-        /*GlobalStore*/ {4, 4},    // assumed
-        /*Synchronise*/ {1.67, 9}, // fit (2, assumed; 12, published)
-        /*Tensor*/ {2.2, 4},       // fit (4, assumed)
-        /*Copy*/ {4, 4},           // assumed
+        /*Arithmetic*/ {1, 4},      // sheet: 32 lanes; published
+        /*Packed*/ {2, 4},          // published of a B200
+        /*Integer*/ {0.62, 4},      // fit (1, sheet); published
+        /*Convert*/ {3.6, 6},       // fit (2, sheet: 16 lanes); assumed
+        /*Divide*/ {20, 100},       // assumed, a sequence of instructions
+        /*Shuffle*/ {2.6, 26},      // fit (2, assumed); published
+        /*SharedLoad*/ {1.6, 4.9},  // fit (1, sheet); fit (29, published)
+        /*SharedStore*/ {2.95, 30}, // fit (4, sheet: 128 bytes a cycle);
+                                    // assumed
+        /*GlobalLoad*/ {1, 2100},   // sheet; fit (500, published: 263 to 744)
+        /*GlobalStore*/ {4, 4},     // assumed
+        /*Synchronise*/ {2.2, 9},   // fit (2, assumed; 12, published)
+        /*Tensor*/ {3.6, 4},        // fit (4, assumed)
+        /*Copy*/ {4, 4},            // assumed
     }},
-    /*wakeCycles=*/42,           // fit (30; published: 88 for both ways)
-    /*arriveCycles=*/8,          // published
-    /*remoteCycles=*/150,        // fit (180, published)
-    /*l1LatencyCycles=*/40,      // published
-    /*copyCycles=*/27,           // fit (40; published: 111 with what precedes)
-    /*l2LatencyCycles=*/420,     // fit (420; published: 407)
-    /*dramLatencyCycles=*/949,   // fit (1100; published: 595 ns)
-    /*mapCycles=*/320,           // published
-    /*fillCycles=*/0.055,        // fit (0.033, chooser)
-    /*l2BytesOfOne=*/53.3,       // fit (64, chooser)
-    /*l2Bytes=*/7070,            // fit (4550, measured, docs/FirstHour.md)
-    /*l2Sharers=*/2,             // fit (2, assumed)
-    /*dramBytesOfOne=*/42.5,     // fit (34, chooser)
-    /*dramBytes=*/2010,          // chooser
-    /*storeBytesOfOne=*/32,      // measured, docs/FirstHour.md
-    /*storeBytes=*/1680,         // fit (2100, an H100, docs/FirstHour.md)
-    /*storeLatencyCycles=*/141,  // fit (600, assumed)
-    /*remoteBytes=*/13.3,        // fit (16, assumed)
-    /*remoteLatencyCycles=*/110, // fit (200; published: 180)
-    /*multiplyAdds=*/4096,       // sheet
-    /*operandBytes=*/128,        // published
-    /*productCycles=*/1,         // published
-    /*productLatencyCycles=*/27.8, // fit (60; published: 46)
+    /*wakeCycles=*/30.5,        // fit (30; published: 88 for both ways)
+    /*arriveCycles=*/8,         // published
+    /*remoteCycles=*/288,       // fit (180, published)
+    /*l1LatencyCycles=*/40,     // published
+    /*copyCycles=*/43,          // fit (40; published: 111 with what precedes)
+    /*l2LatencyCycles=*/477,    // fit (420; published: 407)
+    /*dramLatencyCycles=*/962,  // fit (1100; published: 595 ns)
+    /*mapCycles=*/320,          // published
+    /*fillCycles=*/0.206,       // fit
+    /*fillSharers=*/85,         // fit
+    /*fillPower=*/0.76,         // fit (1, assumed)
+    /*fillCopies=*/12,          // fit
+    /*passCycles=*/227,         // fit
+    /*idleShare=*/0.18,         // fit (0, assumed)
+    /*clusterMisses=*/0.33,     // fit
+    /*l2BytesOfOne=*/60.5,      // fit (64, chooser)
+    /*l2Bytes=*/6060,           // fit (4550, measured, docs/FirstHour.md)
+    /*l2Sharers=*/2,            // fit (2, assumed)
+    /*dramBytesOfOne=*/40.6,    // fit (34, chooser)
+    /*dramBytes=*/2160,         // fit (2010, chooser)
+    /*storeBytesOfOne=*/32,     // measured, docs/FirstHour.md
+    /*storeBytes=*/2100,        // measured, an H100, docs/FirstHour.md
+    /*storeRowCycles=*/0.031,   // fit (0.02, measured, docs/Chooser.md)
+    /*storeLatencyCycles=*/136, // fit (600, assumed)
+    /*remoteBytes=*/12.9,       // fit (16, assumed)
+    /*remoteLatencyCycles=*/70, // fit (200; published: 180)
+    /*multiplyAdds=*/4096,      // sheet
+    /*operandBytes=*/128,       // published
+    /*productCycles=*/1,        // published
+    /*productLatencyCycles=*/20.3, // fit (60; published: 46)
     /*tensorMemory=*/{},
 };
 
@@ -73,7 +81,7 @@ constexpr Timing kH200 = {
 constexpr Timing kH100 = [] {
   Timing timing = kH200;
   timing.name = "NVIDIA H100";
-  timing.dramBytes = 1525; // fit (1578; published: 3.02 to 3.17 TB/s)
+  timing.dramBytes = 1578; // published: 3.02 to 3.17 TB/s
   return timing;
 }();
 
@@ -87,21 +95,21 @@ constexpr Timing kB200 = [] {
   timing.clusterMultiprocessors = 148;      // assumed
   timing.largeClusterMultiprocessors = 120; // published: a B300, of 8
   timing.gigahertz = 1.965;                 // published
-  timing.powerSlope = 0.34;                 // published: 1.58 GHz at full load
-  timing.copyCycles = 48;           // published: a B300; 96 with what precedes
-  timing.l2LatencyCycles = 380;     // published: 450 with issue and wait
-  timing.dramLatencyCycles = 1050;  // published: 1413 with the map's first use
-  timing.mapCycles = 360;           // published
-  timing.l2BytesOfOne = 122;        // published: 28 KiB in 234 cycles
-  timing.l2Bytes = 8650;            // published: a B300, 17 TB/s
-  timing.dramBytesOfOne = 122;      // published: a B300, 240 GB/s
-  timing.dramBytes = 7100 / 1.965;  // published: 7.0 to 7.26 TB/s
-  timing.storeBytesOfOne = 31;      // published: a B300
-  timing.storeBytes = 148 * 20;     // published: 52 cycles for a KiB
-  timing.storeLatencyCycles = 300;  // assumed; published: 209, alone
-  timing.multiplyAdds = 8192;       // published
-  timing.productCycles = 0;         // published
-  timing.productLatencyCycles = 86; // published: 136 with commit and wait
+  timing.powerSlope = 0.29;                 // published: 1.58 GHz at full load
+  timing.copyCycles = 48;          // published: a B300; 96 with what precedes
+  timing.l2LatencyCycles = 380;    // published: 450 with issue and wait
+  timing.dramLatencyCycles = 1050; // published: 1413 with the map's first use
+  timing.mapCycles = 360;          // published
+  timing.l2BytesOfOne = 122;       // published: 28 KiB in 234 cycles
+  timing.l2Bytes = 8650;           // published: a B300, 17 TB/s
+  timing.dramBytesOfOne = 122;     // published: a B300, 240 GB/s
+  timing.dramBytes = 7100 / 1.965; // published: 7.0 to 7.26 TB/s
+  timing.storeBytesOfOne = 31;     // published: a B300
+  timing.storeBytes = 148 * 20;    // published: 52 cycles for a KiB
+  timing.storeLatencyCycles = 300; // assumed; published: 209, alone
+  timing.multiplyAdds = 8192;      // published
+  timing.productCycles = 0;        // published
+  timing.productLatencyCycles = 97.5; // published: 136 with commit and wait
   timing.tensorMemory = {
       /*leastRows=*/128,           // published: 64 rows take as long
       /*pairCycles=*/3,            // published: 1 to 3

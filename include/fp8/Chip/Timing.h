@@ -80,16 +80,27 @@ struct Timing {
   /// The TMA: what a copy takes of the unit, the latency of a copy from L2 and
   /// from memory, and the first use of a tensor map.
   double copyCycles, l2LatencyCycles, dramLatencyCycles, mapCycles;
-  /// What L2 takes for each row of a box outside the tensor beyond the
-  /// sixteenth: all SMs ask one place of it.
-  double fillCycles;
+  /// What L2 takes for the rows of a box outside the tensor, which all SMs
+  /// request from one place: `fillCycles` for each SM, of `fillSharers` at
+  /// most, times the `fillPower`-th power of the number of rows beyond the
+  /// thirteenth. The first copies of a CTA take less, and the `fillCopies`-th
+  /// all of it.
+  double fillCycles, fillSharers, fillPower, fillCopies;
+  /// What memory and L2 take where a CTA turns to its next tile.
+  double passCycles;
+  /// In the last round, when not all SMs have a tile: the fraction of the
+  /// others that still counts as copying.
+  double idleShare;
+  /// Of bytes that several clusters load: the part that comes from memory
+  /// again.
+  double clusterMisses;
   /// Bytes from L2 to an SM; from L2 to all SMs of what each alone asks for,
   /// and how many that ask for the same at most count as one; from memory to an
   /// SM, and from memory to all SMs.
   double l2BytesOfOne, l2Bytes, l2Sharers, dramBytesOfOne, dramBytes;
-  /// A store by the TMA: bytes that it reads, of one SM and of all, and its
-  /// latency.
-  double storeBytesOfOne, storeBytes, storeLatencyCycles;
+  /// A store by the TMA: bytes that it reads, of one SM and of all; what a row
+  /// of a box takes for each SM, if that is longer; and its latency.
+  double storeBytesOfOne, storeBytes, storeRowCycles, storeLatencyCycles;
   /// Writes to the shared memory of another CTA.
   double remoteBytes, remoteLatencyCycles;
   /// Multiply-adds of 8 bits, bytes of shared memory that operands take, the

@@ -39,6 +39,7 @@ TimingHooks::TimingHooks(const Machine &machine, Trace &trace)
       trace.warps.push_back({cta->rank, warp->id, {}});
   stores.resize(trace.warps.size());
   lines.resize(machine.ctas.size());
+  passes.resize(machine.ctas.size());
 }
 
 template <TraceEvent::Kind kind>
@@ -138,6 +139,17 @@ void TimingHooks::arrived(const Warp &warp, const Mbarrier &barrier) {
   trace.add(warp.globalIndex, event);
 }
 
+/// A tile's copies go along the rows of its operands. A copy from an earlier
+/// column than the one before it, of the same buffer, begins a pass.
+uint32_t TimingHooks::passOf(uint32_t cta, uint32_t buffer, int32_t column) {
+  Passes &of = passes[cta];
+  auto [at, isNew] = of.buffers.try_emplace(buffer, 0, column);
+  auto &[pass, before] = at->second;
+  pass += column < before;
+  before = column;
+  return of.last = std::max(of.last, pass);
+}
+
 void TimingHooks::copied(const Warp &warp, const Mbarrier &barrier,
                          const Copy &copy) {
   TraceEvent event;
@@ -153,16 +165,20 @@ void TimingHooks::copied(const Warp &warp, const Mbarrier &barrier,
       buffer.first = copy.begin;
     buffer.rounds += warp.cta.rank == 0 && copy.begin == buffer.first;
     buffer.loaded += event.inside;
+    event.pass = passOf(warp.cta.rank, event.buffer, copy.column);
+    if (warp.cta.rank == 0)
+      trace.passes = std::max(trace.passes, event.pass + 1);
   }
   trace.add(warp.globalIndex, event);
 }
 
 void TimingHooks::stored(const Warp &warp, int lane, uint64_t address,
-                         uint32_t bytes) {
+                         uint32_t bytes, uint32_t rows) {
   TraceEvent event;
   event.kind = TraceEvent::Kind::Store;
   event.buffer = bufferAt(address);
   event.bytes = bytes;
+  event.count = rows;
   trace.buffers[event.buffer].stored += bytes;
   trace.add(warp.globalIndex, event);
   stores[warp.globalIndex].push_back(warp.bulk[size_t(lane)].open);

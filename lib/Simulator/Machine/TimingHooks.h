@@ -10,7 +10,9 @@
 #include "Timing/Trace.h"
 
 #include <functional>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace fp8::sim {
@@ -32,6 +34,7 @@ public:
     uint32_t inside;      ///< of them, in the tensor
     uint32_t rowsBeyond;  ///< of the box, not in the tensor
     uint64_t begin;       ///< where in the tensor; other boxes have others
+    int32_t column;       ///< where the box begins in a row
     uint32_t targets = 1; ///< CTAs that share what is read
   };
   void copied(const Warp &warp, const Mbarrier &barrier, const Copy &copy);
@@ -45,8 +48,9 @@ public:
   /// An arrival behind what the warp has started; its ticket for `landed`.
   size_t committed(const Warp &warp, const Mbarrier &barrier);
   void landed(size_t ticket, const Mbarrier &barrier);
-  /// `bytes`: that lie in the tensor.
-  void stored(const Warp &warp, int lane, uint64_t address, uint32_t bytes);
+  /// `bytes`, `rows`: that lie in the tensor.
+  void stored(const Warp &warp, int lane, uint64_t address, uint32_t bytes,
+              uint32_t rows);
 
 private:
   using Action = void (TimingHooks::*)(const Warp &, const Inst &);
@@ -57,6 +61,13 @@ private:
   std::vector<std::vector<uint32_t>> stores;
   /// By CTA: the lines of global memory that its threads have loaded from.
   std::vector<std::unordered_set<uint64_t>> lines;
+  /// By CTA: the passes that it has begun, less one, and the column that it
+  /// loaded last, by buffer.
+  struct Passes {
+    uint32_t last = 0;
+    std::unordered_map<uint32_t, std::pair<uint32_t, int32_t>> buffers;
+  };
+  std::vector<Passes> passes;
 
   static Action actionOf(const Inst &inst);
   static Action actionOfTensorMemory(const Inst &inst);
@@ -75,6 +86,7 @@ private:
   void add(const Warp &warp, const Inst &inst);
   uint32_t phaseOf(const Mbarrier &barrier, uint32_t time);
   uint32_t bufferAt(uint64_t address);
+  uint32_t passOf(uint32_t cta, uint32_t buffer, int32_t column);
 };
 
 } // namespace fp8::sim

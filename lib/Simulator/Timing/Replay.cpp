@@ -6,6 +6,7 @@
 #include "Timing/Clock.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace fp8::sim;
 
@@ -55,6 +56,8 @@ struct WarpState {
     double read, done;
   };
   std::vector<Store> stores;
+  uint32_t pass = 0;      ///< that it copies for
+  uint32_t filled = 0;    ///< its copies that had rows outside the tensor
   double loadLatency = 0; ///< of its last load from global memory
   double transferred = 0; ///< when its transfers end
   double waitedFor = 0;   ///< transfers that end before what it arrives for
@@ -64,9 +67,9 @@ struct WarpState {
 
 constexpr uint32_t kWarpsOfGroup = 4;
 /// Rows outside the tensor that a box may have without cost.
-constexpr uint32_t kFewRows = 16;
+constexpr uint32_t kFewRows = 13;
 /// Cycles that a warp may run ahead of the others.
-constexpr double kSlice = 16;
+constexpr double kSlice = 4;
 
 class Replayer {
 public:
@@ -85,19 +88,26 @@ private:
   std::vector<WarpState> warps;
   std::vector<double> missShare; ///< by buffer: of its loads, from memory
   std::vector<bool> missLatency; ///< by buffer: loads wait for memory
-  std::vector<double> l2Cycles;  ///< by buffer: of a byte from L2
-  double resident, active; ///< CTAs at a time, and of them those with work
-  double dramBytes;
+  double resident, active;     ///< CTAs at a time, and of them those with work
+  double copying, copyingLast; ///< CTAs that do, before and in the last pass
+  double even; ///< the part of memory's rates that CTAs get where they stand
   double end = 0;
 
   void shareMemory();
+  /// Cycles of an SM for a byte from memory, and from L2, where `ctas` copy.
+  double dramCycles(double ctas) const {
+    return std::max(1 / t.dramBytesOfOne, ctas / t.dramBytes) / even;
+  }
+  double l2Cycles(uint32_t buffer, double ctas) const;
+  double fillCycles(WarpState &warp, const TraceEvent &event) const;
+  double storeCycles(const TraceEvent &event) const;
   double loadLatency(const TraceEvent &event) const {
     return event.count
                ? t.issue[size_t(fp8::chip::IssueClass::GlobalLoad)].latency
                : t.l1LatencyCycles;
   }
-  bool runWarp(uint32_t index, double until);
-  void execute(uint32_t warp, uint32_t inst);
+  void runWarp(uint32_t index, double until);
+  bool execute(uint32_t warp, uint32_t inst, double until);
   bool handle(uint32_t warp, const TraceEvent &event);
   void arrive(uint32_t phase, double at);
   double load(WarpState &warp, Multiprocessor &sm, const TraceEvent &event);
@@ -154,18 +164,50 @@ void Replayer::shareMemory() {
   active = std::max(1.0, resident * share);
   const bool uneven =
       launch.programmatic && active < sms * 15 / 16 && active > sms / 2;
-  const double even = uneven ? 1 / (1 + t.earlyUneven) : 1;
-  dramBytes = even * std::min(t.dramBytesOfOne, t.dramBytes / active);
+  even = uneven ? 1 / (1 + t.earlyUneven) : 1;
+  copying = copyingLast = active;
+  // The first CTA has as many tiles as any. Those with one less leave memory to
+  // the others.
+  const double passes = trace.passes,
+               last = active * passes - resident * (passes - 1);
+  if (last >= 1) {
+    copying = resident;
+    copyingLast = last + t.idleShare * (resident - last);
+  }
   for (const Trace::Buffer &buffer : trace.buffers) {
     double loads = double(buffer.loaded) * clusters * share;
     double miss = loads ? std::min(1.0, double(buffer.bytes) / loads) : 0;
-    missShare.push_back(miss);
     missLatency.push_back(miss * active >= 0.5);
-    // L2 answers several SMs that ask for the same at a time by one access.
-    double sharers = miss ? std::min(1 / miss, t.l2Sharers) : 1;
-    l2Cycles.push_back(
-        std::max(1 / t.l2BytesOfOne, active / sharers / t.l2Bytes) / even);
+    // Clusters that load the same bytes do not run in step.
+    if (launch.clusterCtas > 1 && missLatency.back())
+      miss = std::min(1.0, miss * (1 + t.clusterMisses));
+    missShare.push_back(miss);
   }
+}
+
+double Replayer::l2Cycles(uint32_t buffer, double ctas) const {
+  // L2 answers several SMs that ask for the same at a time by one access.
+  const double miss = missShare[buffer];
+  double sharers = miss ? std::min(1 / miss, t.l2Sharers) : 1;
+  return std::max(1 / t.l2BytesOfOne, ctas / sharers / t.l2Bytes) / even;
+}
+
+/// What the rows of a box outside the tensor take. CTAs that begin, or that
+/// have had tiles before, do not ask for the same at a time.
+double Replayer::fillCycles(WarpState &warp, const TraceEvent &event) const {
+  if (event.beyond <= kFewRows)
+    return 0;
+  const double inStep = std::min(1.0, warp.filled++ / t.fillCopies);
+  return inStep * std::pow(event.beyond - kFewRows, t.fillPower) *
+         t.fillCycles * std::min(active, t.fillSharers) /
+         std::max(1u, trace.buffers[event.buffer].rounds);
+}
+
+/// The bytes, or the rows if they are so short that those take longer.
+double Replayer::storeCycles(const TraceEvent &event) const {
+  return std::max(event.bytes /
+                      std::min(t.storeBytesOfOne, t.storeBytes / active),
+                  event.count * t.storeRowCycles * active);
 }
 
 void Replayer::arrive(uint32_t number, double at) {
@@ -185,17 +227,19 @@ double Replayer::load(WarpState &warp, Multiprocessor &sm,
     warp.maps[event.buffer] = true;
     at += t.mapCycles;
   }
-  double bytes = event.bytes;
-  // CTAs that have had tiles before no longer ask for the same at a time.
-  double fill = event.beyond < kFewRows
-                    ? 0
-                    : (event.beyond - kFewRows) * t.fillCycles * active /
-                          std::max(1u, trace.buffers[event.buffer].rounds);
+  if (event.pass > warp.pass) {
+    warp.pass = event.pass;
+    sm.dram.take(at, t.passCycles);
+    sm.l2.take(at, t.passCycles);
+  }
+  const double ctas = event.pass + 1 < trace.passes ? copying : copyingLast;
+  const double fill = fillCycles(warp, event);
   double l2 =
-      sm.l2.take(at, bytes * l2Cycles[event.buffer] + fill) + t.l2LatencyCycles;
+      sm.l2.take(at, event.bytes * l2Cycles(event.buffer, ctas) + fill) +
+      t.l2LatencyCycles;
   // What is asked of memory waits behind the rows that all ask for.
   double dram = sm.dram.take(
-      at, event.inside * missShare[event.buffer] / dramBytes + fill);
+      at, event.inside * missShare[event.buffer] * dramCycles(ctas) + fill);
   return missLatency[event.buffer] ? std::max(l2, dram + t.dramLatencyCycles)
                                    : std::max(l2, dram);
 }
@@ -293,10 +337,8 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
                t.remoteLatencyCycles);
     break;
   case TraceEvent::Kind::Store: {
-    double read = sm.stores.take(
-        warp.clock,
-        event.bytes / std::min(t.storeBytesOfOne, t.storeBytes / active));
-    sm.dram.take(read, event.bytes / dramBytes);
+    double read = sm.stores.take(warp.clock, storeCycles(event));
+    sm.dram.take(read, event.bytes * dramCycles(active));
     warp.stores.push_back({read, read + t.storeLatencyCycles});
     break;
   }
@@ -343,12 +385,18 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
   return true;
 }
 
-void Replayer::execute(uint32_t index, uint32_t number) {
+/// False where the registers that it reads are not there by then: other warps
+/// of the partition issue first.
+bool Replayer::execute(uint32_t index, uint32_t number, double until) {
   WarpState &warp = warps[index];
   const Costs::Inst &inst = costs[number];
   double at = warp.clock;
   costs.forReads(inst,
                  [&](uint32_t row) { at = std::max(at, warp.ready[row]); });
+  if (inst.cost.slots && at > until) {
+    warp.clock = at;
+    return false;
+  }
   if (inst.cost.slots) {
     const Trace::Warp &traced = trace.warps[index];
     Multiprocessor &sm = sms[traced.cta];
@@ -361,22 +409,22 @@ void Replayer::execute(uint32_t index, uint32_t number) {
                              : inst.cost.latency;
   const double ready = inst.loadsTensor ? warp.transferred : at + latency;
   costs.forWrites(inst, [&](uint32_t row) { warp.ready[row] = ready; });
+  return true;
 }
 
-/// False where the warp has nothing to do before others have.
-bool Replayer::runWarp(uint32_t index, double until) {
+void Replayer::runWarp(uint32_t index, double until) {
   WarpState &warp = warps[index];
   const std::vector<uint32_t> &steps = trace.warps[index].steps;
   while (warp.step < steps.size() && warp.clock <= until) {
     uint32_t step = steps[warp.step];
-    if (!(step & Trace::kEvent))
-      execute(index, step);
-    else if (!handle(index, trace.events[step & ~Trace::kEvent]))
-      return false;
+    const bool done = step & Trace::kEvent
+                          ? handle(index, trace.events[step & ~Trace::kEvent])
+                          : execute(index, step, until);
+    if (!done)
+      return;
     ++warp.step;
   }
   end = std::max(end, warp.clock);
-  return true;
 }
 
 KernelTime Replayer::result() const {

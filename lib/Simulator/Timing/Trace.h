@@ -19,7 +19,7 @@ struct TraceEvent {
     Wait,      ///< until all of `phase` have arrived
     Load,      ///< of `bytes` of `buffer`; arrives at `phase`
     Remote,    ///< `bytes` for shared memory; arrives at `phase`
-    Store,     ///< of `bytes` to `buffer`
+    Store,     ///< of `bytes` to `buffer`, in `count` rows
     StoreWait, ///< until `count` stores of the warp have ended, or have read
     Mma,       ///< of a warpgroup, the warp's `count`-th
     MmaWait,   ///< until `count` of the warp's products have ended
@@ -47,6 +47,7 @@ struct TraceEvent {
   /// Of Mma, TensorMma: that one SM's shared memory reads.
   uint32_t bytes = 0;
   uint32_t inside = 0; ///< of Load: bytes that lie in the buffer
+  uint32_t pass = 0;   ///< of Load: of its CTA over the operands, from 0
   uint32_t count = 0;
 };
 
@@ -70,6 +71,9 @@ public:
   std::vector<TraceEvent> events;
   std::vector<Buffer> buffers;
   uint32_t phases = 0; ///< that `events` name
+  /// Of the first CTA over its operands: one a tile, if tiles are deeper than
+  /// the boxes that are copied.
+  uint32_t passes = 1;
 
   void addInstruction(uint32_t warp, uint32_t inst) {
     warps[warp].steps.push_back(inst);

@@ -6,6 +6,8 @@
 
 #include "Kernels.h"
 
+#include <cmath>
+
 using namespace fp8;
 using namespace fp8::sim;
 using namespace fp8::sim::test;
@@ -30,7 +32,9 @@ public:
     program.code[1].d[0] = 1;
     program.code[1].s[0] = 2;
   }
-  Costs costs() const { return Costs(program, h200()); }
+  Costs costs(const chip::Timing &timing = h200()) const {
+    return Costs(program, timing);
+  }
 
 private:
   ast::Instruction text;
@@ -98,6 +102,20 @@ TEST_F(ReplayTest, WarpsOfOnePartitionShareItsSlots) {
   EXPECT_DOUBLE_EQ(cycles(), 200);
 }
 
+TEST_F(ReplayTest, AWarpThatWaitsForARegisterLeavesItsPartitionToOthers) {
+  chip::Timing slow = h200();
+  slow.issue[size_t(chip::IssueClass::Arithmetic)].latency = 1000;
+  addWarps(5); // the last one is of the first one's partition
+  trace.addInstruction(0, 0);
+  trace.addInstruction(0, 0);
+  for (int n = 0; n < 200; ++n)
+    trace.addInstruction(4, 1);
+  std::optional<KernelTime> time =
+      replay(trace, additions.costs(slow), slow, launch);
+  ASSERT_TRUE(time);
+  EXPECT_NEAR(time->cycles, 1001, 1);
+}
+
 TEST_F(ReplayTest, AWaitEndsWithTheCopy) {
   addWarps(2);
   waitForCopy(1 << 14);
@@ -130,16 +148,116 @@ TEST_F(ReplayTest, RowsBeyondTheTensorHoldUpMemoryToo) {
   copy.beyond = 60;
   trace.buffers[0].bytes *= launch.ctas;
   trace.buffers[0].rounds = 1;
+  const chip::Timing inStep = [] {
+    chip::Timing timing = h200();
+    timing.fillCopies = 1;
+    timing.fillSharers = 80;
+    return timing;
+  }();
+  gpu = &inStep;
   trace.add(0, copy);
+  trace.add(0, copy); // the first one of a CTA takes nothing
   trace.add(1, event(TraceEvent::Kind::Wait, copy.phase));
   const double slow = cycles();
   // CTAs that have had tiles before ask at different times.
   trace.buffers[0].rounds = 3;
   const double later = cycles();
-  trace.events[0].beyond = 0;
-  const double fill = (60 - 16) * h200().fillCycles * 100;
+  trace.events[0].beyond = trace.events[1].beyond = 13;
+  const double fill =
+      std::pow(60 - 13, inStep.fillPower) * inStep.fillCycles * 80;
   EXPECT_NEAR(slow - cycles(), fill, 1e-6);
   EXPECT_NEAR(later - cycles(), fill / 3, 1e-6);
+}
+
+TEST_F(ReplayTest, RowsBeyondTheTensorCostAllOnceCtasRunInStep) {
+  addWarps(2);
+  launch.ctas = 80;
+  TraceEvent copy = load(1 << 14);
+  copy.beyond = 60;
+  trace.buffers[0].bytes *= 1 << 10;
+  auto last = [&](int copies) {
+    trace.warps[0].steps.clear();
+    trace.warps[1].steps.clear();
+    trace.events.clear();
+    for (int n = 0; n < copies; ++n)
+      trace.add(0, copy);
+    trace.add(1, event(TraceEvent::Kind::Wait, copy.phase));
+    double with = cycles();
+    for (TraceEvent &one : trace.events)
+      one.beyond = 0;
+    return with - cycles();
+  };
+  const int all = int(h200().fillCopies);
+  EXPECT_NEAR(last(1), 0, 1e-6);
+  EXPECT_GT(last(3) - last(2), last(2) - last(1));
+  EXPECT_NEAR(last(all + 3) - last(all + 2), last(all + 2) - last(all + 1),
+              1e-6);
+}
+
+TEST_F(ReplayTest, TheLastRoundOfTilesSharesMemoryAmongThoseThatHaveOne) {
+  addWarps(2);
+  launch.ctas = 100;
+  TraceEvent copy = load(1 << 16);
+  // All but a half of the last round store; each CTA stores one byte a tile.
+  TraceEvent store = event(TraceEvent::Kind::Store);
+  store.buffer = trace.buffer(1 << 20, 150);
+  trace.buffers[1].stored = 2;
+  trace.buffers[0].bytes = 150 << 16;
+  trace.buffers[0].loaded = 2 << 16;
+  trace.passes = 2;
+  const chip::Timing shared = [] {
+    chip::Timing timing = h200();
+    timing.dramBytesOfOne = timing.l2BytesOfOne = 1000;
+    timing.l2Bytes = 1e6;
+    timing.passCycles = timing.idleShare = 0;
+    return timing;
+  }();
+  gpu = &shared;
+  auto passOf = [&](uint32_t pass) {
+    trace.warps[0].steps.clear();
+    trace.warps[1].steps.clear();
+    trace.events.clear();
+    copy.pass = pass;
+    trace.add(0, copy);
+    trace.add(1, event(TraceEvent::Kind::Wait, copy.phase));
+    return cycles();
+  };
+  EXPECT_NEAR(passOf(0) - passOf(1), (1 << 16) * 50 / shared.dramBytes, 1e-6);
+}
+
+TEST_F(ReplayTest, ATilesFirstCopyTakesLonger) {
+  addWarps(2);
+  TraceEvent copy = load(1 << 10);
+  trace.passes = 2;
+  trace.add(0, copy);
+  copy.pass = 1;
+  trace.add(0, copy);
+  trace.add(1, event(TraceEvent::Kind::Wait, copy.phase));
+  const double turns = cycles();
+  trace.events[1].pass = 0;
+  EXPECT_NEAR(turns - cycles(), h200().passCycles, 1e-6);
+}
+
+TEST_F(ReplayTest, ClustersThatReadTheSameMissMore) {
+  addWarps(2);
+  launch.ctas = 128;
+  waitForCopy(1 << 16);
+  trace.buffers[0].bytes *= 64; // two CTAs read each byte
+  const chip::Timing memory = [] {
+    chip::Timing timing = h200();
+    timing.dramBytesOfOne = 1000;
+    timing.l2BytesOfOne = 1e4;
+    timing.l2Bytes = 1e6;
+    return timing;
+  }();
+  gpu = &memory;
+  const double alone = cycles();
+  // A cluster of two, of which one copies: two clusters read each byte.
+  launch.clusterCtas = 2;
+  trace.buffers[0].loaded *= 2;
+  EXPECT_NEAR(cycles() - alone,
+              (1 << 16) * 0.5 * memory.clusterMisses * 128 / memory.dramBytes,
+              1e-6);
 }
 
 TEST_F(ReplayTest, WhatSeveralReadComesFasterFromL2) {
@@ -302,6 +420,9 @@ TEST_F(ReplayTest, AllSmsShareWhatStoresAreGiven) {
   EXPECT_NEAR(cycles(), (1 << 14) / h200().storeBytesOfOne + latency, 1e-6);
   launch.ctas = 132;
   EXPECT_NEAR(cycles(), (1 << 14) * 132 / h200().storeBytes + latency, 1e-6);
+  // Rows of 16 bytes.
+  trace.events[0].count = (1 << 14) / 16;
+  EXPECT_NEAR(cycles(), 1024 * 132 * h200().storeRowCycles + latency, 1e-6);
 }
 
 TEST_F(ReplayTest, CtasThatFindNoMultiprocessorTakeAnotherWave) {

@@ -66,8 +66,9 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
     m.report.statistics.tmaLoadBytes += load.bytes - load.padding;
   }
   if (m.timing) {
-    TimingHooks::Copy copy{load.global, load.bytes, load.inside.bytes,
-                           load.inside.rowsBeyond, load.inside.begin};
+    TimingHooks::Copy copy{load.global,       load.bytes,
+                           load.inside.bytes, load.inside.rowsBeyond,
+                           load.inside.begin, load.inside.column};
     if (load.multicast)
       copy.targets = uint32_t(__builtin_popcount(load.ctaMask));
     m.timing->copied(w, *barrier, copy);
@@ -139,7 +140,7 @@ void fp8::sim::issueStore(
   ++m.report.statistics.tmaStores;
   m.report.statistics.tmaStoreBytes += bytes;
   if (m.timing)
-    m.timing->stored(w, lane, target.address, target.bytes);
+    m.timing->stored(w, lane, target.address, target.bytes, target.rows);
   CopyGroups &groups = w.bulk[size_t(lane)];
   CopyGroups::Pending &pending = groups.current(i);
   ++pending.reads;

@@ -34,13 +34,17 @@ struct GroupWait {
 struct BoxInside {
   uint64_t begin = 0; ///< where in the tensor; other boxes have other values
   uint32_t bytes = 0;
-  uint32_t rowsBeyond = 0; ///< of a matrix, that do not
+  uint32_t rows = 1;       ///< of a matrix, that do
+  uint32_t rowsBeyond = 0; ///< and that do not
+  int32_t column = 0;      ///< its first, in the tensor
 };
 
-/// What a store writes: an address in the buffer, and how many bytes of it.
+/// What a store writes: an address in the buffer, how many bytes of it, and in
+/// how many rows.
 struct StoreTarget {
   uint64_t address;
   uint32_t bytes;
+  uint32_t rows = 1;
 };
 
 /// A copy to shared memory that completes on an mbarrier.

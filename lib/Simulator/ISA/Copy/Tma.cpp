@@ -169,18 +169,22 @@ uint32_t extentInside(const Box &box, unsigned n) {
 /// What the timing model asks of a box: its bytes in the tensor, and how many
 /// of a matrix's rows are not.
 BoxInside insideOf(const Box &box) {
-  BoxInside inside{0, box.bytes(), 0};
+  BoxInside inside;
+  inside.bytes = box.bytes();
   if (box.place.mode != BoxMode::Tile)
     return inside;
   for (unsigned n = 1; n < box.map->rank; ++n)
     inside.begin +=
         uint64_t(box.place.coordinates[n]) * box.map->strides[n - 1];
   inside.begin += uint64_t(box.place.coordinates[0]);
+  inside.column = int32_t(box.place.coordinates[0]);
   for (unsigned n = 0; n < box.map->rank; ++n)
     inside.bytes = uint32_t(uint64_t(inside.bytes) * extentInside(box, n) /
                             box.map->box[n]);
-  if (box.map->rank > 1)
-    inside.rowsBeyond = box.map->box[1] - extentInside(box, 1);
+  if (box.map->rank > 1) {
+    inside.rows = extentInside(box, 1);
+    inside.rowsBeyond = box.map->box[1] - inside.rows;
+  }
   return inside;
 }
 
@@ -338,8 +342,9 @@ Flow fp8::sim::storeTensor(Warp &w, const Inst &i, uint32_t mask) {
       return;
     }
     Warp *warp = &w;
+    const BoxInside inside = insideOf(box);
     issueStore(w, i, l, box.shared, box.bytes(),
-               {box.map->globalAddress, insideOf(box).bytes}, reduces,
+               {box.map->globalAddress, inside.bytes, inside.rows}, reduces,
                [warp, &i, l, box, map = withWholeUnits(*box.map)](
                    const uint8_t *bytes, const GlobalActor &actor) {
                  BoxStore visitor(*warp, i, l, map, bytes, actor);
