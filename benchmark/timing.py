@@ -7,7 +7,8 @@
 The rows are shuffled by a fixed seed. The model was fitted to those in even places; "held" takes the others.
 
 Within a shape it ranks configurations. Spearman's correlation counts every row. Kendall's leaves out pairs whose measured times differ by less than
---noise percent: a second measurement might put those the other way round.
+--noise percent: a second measurement might put those the other way round. No model can rank better than the measurement repeats itself: a last line
+says how its rounds rank the same rows.
 """
 
 import argparse
@@ -55,6 +56,13 @@ def read_rows(path):
                 if row["peer"] == "fp8" and row["right"] == "True" and row["us"] and config_of(row["configuration"])]
     random.Random(SEED).shuffle(rows)
     return rows
+
+
+def read_rounds(path):
+    """The times of each round, in microseconds, by (m, n, k, name)."""
+    with open(path, newline="", encoding="utf-8") as file:
+        return {(int(row["m"]), int(row["n"]), int(row["k"]), row["configuration"]): [float(us) for us in row["us_rounds"].split()]
+                for row in csv.DictReader(file) if row["peer"] == "fp8" and row["us"]}
 
 
 def run(command, text=None):
@@ -106,14 +114,28 @@ def rank_lines(found, noise):
         told = [correlate(*zip(*rows)) for rows in shapes.values() if len(rows) >= 5]
         told = sorted(one for one in told if one is not None)
         if told:
-            lines.append("rank correlation within a shape (%s), %d shapes: median %.2f, least %.2f, %d of 0.9 or more" % (
-                name, len(told), told[len(told) // 2], told[0], sum(one >= 0.9 for one in told)))
+            lines.append("rank correlation within a shape (%s), %d shapes: mean %.3f, median %.2f, least %.2f, %d of 0.9 or more" % (
+                name, len(told), sum(told) / len(told), told[len(told) // 2], told[0], sum(one >= 0.9 for one in told)))
     # A choice by the model, instead of by a measurement, of those that were measured.
     lost = sorted(min(rows, key=lambda row: row[1])[0] / min(rows)[0] - 1 for rows in shapes.values() if len(rows) >= 5)
     if lost:
         lines.append("the row of a shape that the model puts first takes %.1f %% more than the fastest in the median, %.1f %% at most" % (
             100 * lost[len(lost) // 2], 100 * lost[-1]))
     return lines
+
+
+def ceiling_line(rounds):
+    """How well a round of the measurement ranks another, from the times of rounds (shape, times), of shapes with five rows or more."""
+    shapes = collections.defaultdict(list)
+    for shape, times in rounds:
+        shapes[shape].append(times)
+    told = []
+    for rows in shapes.values():
+        columns = list(zip(*rows)) if len(rows) >= 5 else []
+        pairs = [spearman(one, other) for n, one in enumerate(columns) for other in columns[:n]]
+        if pairs:
+            told.append(sum(pairs) / len(pairs))
+    return "two rounds of the measurement (Spearman), %d shapes: mean %.3f, least %.2f" % (len(told), sum(told) / len(told), min(told)) if told else None
 
 
 def main():
@@ -143,7 +165,9 @@ def main():
     print("\n%d rows (%s): median error %.1f %%, 90 %% within %.1f %%, largest %.1f %%; within 15 %%: %.0f %%; mean %+.1f %%" % (
         len(size), options.half, median, size[len(size) * 9 // 10], size[-1], 100 * sum(one <= 15 for one in size) / len(size),
         sum(errors) / len(errors)))
-    print("\n".join(rank_lines(found, options.noise)))
+    rounds = read_rounds(options.results)
+    ceiling = ceiling_line([(row[:3], rounds[row[:4]]) for row in rows])
+    print("\n".join(rank_lines(found, options.noise) + ([ceiling] if ceiling else [])))
     if options.limit and median > options.limit:
         sys.exit(f"timing.py: error: the median error exceeds {options.limit} %")
 

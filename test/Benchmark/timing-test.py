@@ -32,9 +32,14 @@ class Ranks(unittest.TestCase):
         shape = [(1, 1, 1)] * 5
         found = list(zip(shape, [1, 2, 3, 4, 5], [1.5, 1.4, 3, 4, 5])) + [((2, 2, 2), 7, 7)]
         lines = timing.rank_lines(found, 2)
-        self.assertIn("1 shapes: median 0.90, least 0.90, 1 of 0.9 or more", lines[0])
-        self.assertIn("pairs more than 2 % apart), 1 shapes: median 0.80", lines[1])
+        self.assertIn("1 shapes: mean 0.900, median 0.90, least 0.90, 1 of 0.9 or more", lines[0])
+        self.assertIn("pairs more than 2 % apart), 1 shapes: mean 0.800, median 0.80", lines[1])
         self.assertIn("takes 100.0 % more than the fastest in the median", lines[2])
+
+    def test_rounds_rank_each_other(self):
+        rounds = [((1, 1, 1), (us, other)) for us, other in zip([1, 2, 3, 4, 5], [1, 2, 4, 3, 5])] + [((2, 2, 2), (7, 7))]
+        self.assertEqual(timing.ceiling_line(rounds), "two rounds of the measurement (Spearman), 1 shapes: mean 0.900, least 0.90")
+        self.assertIsNone(timing.ceiling_line(rounds[:4]))
 
 
 if __name__ == "__main__":
