@@ -25,7 +25,7 @@ constexpr Timing kH200 = {
     /*launchUs=*/1.73,                   // fit (1.3, assumed)
     /*earlyUs=*/0.97,                    // fit (0.8, chooser)
     /*clusterUs=*/0.065,                 // fit (0.3, assumed)
-    /*earlyUneven=*/0.057,               // fit (0.07, chooser)
+    /*earlyUneven=*/0.22,                // chooser
     /*issue=*/
     {{
         /*Free*/ {0, 0},

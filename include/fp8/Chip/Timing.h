@@ -68,8 +68,9 @@ struct Timing {
   /// From one kernel's end to the next one's first instruction, what a
   /// programmatic launch saves of it, and what a cluster adds.
   double launchUs, earlyUs, clusterUs;
-  /// By what memory and L2 are slower for a programmatic launch that leaves SMs
-  /// idle, but less than half of them: its CTAs stand where SMs were free.
+  /// By what memory and L2 are slower for a programmatic launch that leaves
+  /// almost half of the SMs idle: its CTAs stand where SMs were free. With
+  /// fewer idle it falls as their square.
   double earlyUneven;
   std::array<IssueCost, kIssueClasses> issue;
   /// From the completion of a phase to the first instruction behind a wait; and

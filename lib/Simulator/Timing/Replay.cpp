@@ -162,9 +162,11 @@ void Replayer::shareMemory() {
     }
   double share = stores ? std::min(1.0, has / stores) : 1;
   active = std::max(1.0, resident * share);
-  const bool uneven =
-      launch.programmatic && active < sms * 15 / 16 && active > sms / 2;
-  even = uneven ? 1 / (1 + t.earlyUneven) : 1;
+  // CTAs run where SMs were free, and so two on the SMs of one TPC before every
+  // TPC has one. With half of the SMs, or all, each has as many as another.
+  const double busy = active / sms,
+               uneven = launch.programmatic && busy > 0.5 ? 2 * (1 - busy) : 0;
+  even = 1 / (1 + t.earlyUneven * uneven * uneven);
   copying = copyingLast = active;
   // The first CTA has as many tiles as any. Those with one less leave memory to
   // the others.
