@@ -4,7 +4,6 @@
 
 #include "fp8/Analysis/GridWait.h"
 #include "fp8/IR/ArgumentAccess.h"
-#include "fp8/IR/Profile.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -12,9 +11,6 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 bool mlir::fp8::waitsBeforeRoles(FunctionOpInterface kernel) {
-  auto module = kernel->getParentOfType<ModuleOp>();
-  if (module && module->hasAttr(kProfileAttrName))
-    return true;
   return kernel->walk([](CreateMmaWarpOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }

@@ -12,24 +12,26 @@
 // INSTRUCTIONS: llvm.mlir.global external @fp8_profile() {addr_space = 1 : i32, alignment = 64 : i64} : !llvm.array<536 x i64>
 gpu.module @kernels {
   gpu.func @kernel(%map: !fp8.tensor_map<!fp8.tile<1x128xf32>>, %n: index) kernel attributes {fp8.linear} {
-    // STAMPS: %[[CURSOR:.*]] = memref.alloca() : memref<8xi32>
-    // STAMPS-NEXT: %[[PLACE:.*]] = fp8.stamp_place
-    // STAMPS-NEXT: %[[TIME:.*]] = fp8.stamp_time %[[PLACE]]
+    // STAMPS: %[[CURSOR:.*]] = memref.alloca() : memref<10xi32>
+    // STAMPS-NEXT: %[[TIME:.*]] = fp8.stamp_time
     // STAMPS-NEXT: %[[SINCE:.*]] = fp8.stamp_clock
+    // A CTA finds its place while its threads wait for the one that sets up barriers.
+    // STAMPS: %[[PLACE:.*]] = fp8.stamp_place
+    // STAMPS-NEXT: fp8.sync cta
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     // STAMPS: fp8.role "read"
     // STAMPS-NEXT: %[[LEADER:.*]], %[[WARP:.*]], %{{.*}} = fp8.role_thread
-    // STAMPS-NEXT: fp8.stamp_begin %[[CURSOR]] at %[[PLACE]], %[[TIME]], %[[SINCE]] by %[[LEADER]], %[[WARP]] role 0 : memref<8xi32>
+    // STAMPS-NEXT: fp8.stamp_begin %[[CURSOR]] at %[[PLACE]], %[[TIME]], %[[SINCE]] by %[[LEADER]], %[[WARP]] role 0 : memref<10xi32>
     fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!ring> {
       %last = scf.for %i = %c0 to %n step %c1 iter_args(%e = %end) -> !fp8.consumer<!ring> {
         // STAMPS: scf.for
-        // STAMPS: %[[SINCE:.*]] = fp8.stamp_wait %[[FULL:.*]], %
+        // STAMPS: %[[SINCE:.*]] = fp8.stamp_wait %[[FULL:.*]], %{{.*}} by %[[LEADER]]
         // STAMPS-NEXT: %[[UNTIL:.*]] = fp8.stamp_clock by %[[LEADER]]
-        // STAMPS-NEXT: fp8.stamp_waited %[[CURSOR]] at %[[PLACE]], %[[FULL]] since %[[SINCE]] until %[[UNTIL]] role 0 : memref<8xi32>
+        // STAMPS-NEXT: fp8.stamp_waited %[[CURSOR]], %[[FULL]] since %[[SINCE]] until %[[UNTIL]] : memref<10xi32>
         // A wait that passes at once reads no clock. The role's work stays in front of it: one block.
-        // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; mov.b32 $0, 0; mbarrier.test_wait.parity.shared::cta.b64 p, [$1], $2; @p bra DONE; mov.u32 $0, %clock; WAIT: mbarrier.try_wait.parity.shared::cta.b64 p, [$1], $2, 10000000; @!p bra WAIT; DONE: }"
+        // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; mov.b32 $0, 0; mbarrier.test_wait.parity.shared::cta.b64 p, [$1], $2; @p bra DONE; @$3 mov.u32 $0, %clock; WAIT: mbarrier.try_wait.parity.shared::cta.b64 p, [$1], $2, 10000000; @!p bra WAIT; DONE: }"
         // Only the leader reads clocks.
         // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"@$1 mov.u32 $0, %clock;", "=r,b"
         %stage = fp8.acquire %e : !fp8.consumer<!ring>
@@ -40,16 +42,16 @@ gpu.module @kernels {
         // STAMPS-NEXT: scf.if %[[LEADER]] {
         // STAMPS-NEXT: fp8.mbarrier_arrive %[[EMPTY:.*]]
         // STAMPS-NEXT: }
-        // STAMPS-NEXT: fp8.stamp_hand_over %[[CURSOR]] at %[[PLACE]], %[[EMPTY]] when %[[WHEN]] role 0 : memref<8xi32>
+        // STAMPS-NEXT: fp8.stamp_hand_over %[[CURSOR]], %[[EMPTY]] when %[[WHEN]] : memref<10xi32>
         // STAMPS-NEXT: %{{.*}} = fp8.advance
-        // STAMPS-NEXT: fp8.stamp_write %[[CURSOR]] at %[[PLACE]] role 0 : memref<8xi32>
-        // One comparison, no branch: threads that write nothing begin with 64 stamps. A row has those of 4 units.
-        // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; setp.lt.u32 p, $0, 64; .reg .b64 a; mad.wide.u32 a, $0, 64, $1; @p st.global.v4.b32 [a], {$2, $3, $4, $5}; }"
+        // STAMPS-NEXT: fp8.stamp_write %[[CURSOR]] : memref<10xi32>
+        // Warps without stamps branch around the store as one. Threads that write nothing begin with 64 stamps. A row has those of 4 units.
+        // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; .reg .b64 base; setp.ge.u32 p, $0, 64; @p bra.uni DONE; mov.b64 base, fp8_profile; .reg .b32 at; mad.lo.u32 at, $1, 64, $0; mad.wide.u32 base, at, 1, base; setp.lt.u32 p, $1, 64; @p st.global.v4.b32 [base+192], {$2, $3, $4, $5}; DONE: }"
         %next = fp8.release %stage : !fp8.consumer_stage<!ring>
         scf.yield %next : !fp8.consumer<!ring>
       }
       fp8.close %last : !fp8.consumer<!ring>
-      // STAMPS: fp8.stamp_end %[[CURSOR]] at %[[PLACE]] by %[[LEADER]], %[[WARP]] role 0 : memref<8xi32>
+      // STAMPS: fp8.stamp_end %[[CURSOR]] by %[[LEADER]] : memref<10xi32>
       // STAMPS-NEXT: }
     }
     // STAMPS: fp8.role "load"
@@ -57,7 +59,7 @@ gpu.module @kernels {
     // The copies are issued before the stamp is written.
     // STAMPS: fp8.copy_tile
     // STAMPS: fp8.stamp_write
-    // STAMPS: fp8.stamp_end {{.*}} role 1
+    // STAMPS: fp8.stamp_end
     fp8.role "load" warps(1) (%end = %p) : !fp8.producer<!ring> {
       %last = scf.for %i = %c0 to %n step %c1 iter_args(%e = %end) -> !fp8.producer<!ring> {
         %stage = fp8.acquire %e : !fp8.producer<!ring>

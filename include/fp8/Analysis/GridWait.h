@@ -12,8 +12,7 @@ namespace mlir::fp8 {
 
 /// True if all threads of a programmatic kernel wait where its roles begin,
 /// since it takes tensor memory: what another kernel holds while it waits it
-/// may wait for (PTX ISA, tcgen05.alloc). So do those of a kernel with stamps,
-/// which the launch in front may write too. Else each role waits for itself.
+/// may wait for (PTX ISA, tcgen05.alloc). Else each role waits for itself.
 bool waitsBeforeRoles(FunctionOpInterface kernel);
 
 /// How a role waits for the kernels in front.

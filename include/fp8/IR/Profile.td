@@ -13,9 +13,9 @@ def NeedsProfileTable : NativeOpTrait<"NeedsProfileTable"> {
 }
 class Fp8_StampOp<string mnemonic, list<Trait> traits = []> : Fp8_BarrierOp<mnemonic, !listconcat(traits, [NeedsProfileTable])>;
 
-// What a role keeps: how many stamps it has written; the stamp that it writes next, whose word is 0 if there is none; and of the wait that no stamp has yet the clocks of its begin and
-// its end, and its half of the stamp's word, or 0 if there is none.
-def Fp8_StampCursor : ConfinedType<MemRefRankOf<[I32], [1]>, [CPred<"::llvm::cast<::mlir::MemRefType>($_self).getShape().front() == 8">], "memref<8xi32>">;
+// What a role keeps: the place of its first stamp, one behind all room if the warp writes none; the clock when it began; how many stamps it has written; the stamp that it writes next,
+// whose word is 0 if there is none; and of the wait that no stamp has yet the clocks of its begin and its end, and its half of the stamp's word, or 0 if there is none.
+def Fp8_StampCursor : ConfinedType<MemRefRankOf<[I32], [1]>, [CPred<"::llvm::cast<::mlir::MemRefType>($_self).getShape().front() == 10">], "memref<10xi32>">;
 
 def Fp8_StampClockOp : Fp8_BarrierOp<"stamp_clock", [Fp8_NamesResult<"clock">]> {
   let summary = "reads the clock of the multiprocessor";
@@ -50,35 +50,34 @@ def Fp8_StampPlaceOp : Fp8_StampOp<"stamp_place", [Fp8_NamesResult<"place">]> {
   let assemblyFormat = "attr-dict";
 }
 
-def Fp8_StampTimeOp : Fp8_StampOp<"stamp_time", [Fp8_NamesResult<"time">]> {
+def Fp8_StampTimeOp : Fp8_BarrierOp<"stamp_time", [Fp8_NamesResult<"time">]> {
   let summary = "reads the GPU's timer";
   let description = [{
-    Nanoseconds (PTX ISA, `%globaltimer`). CTAs that are not sampled, as their place says, read nothing.
+    Nanoseconds (PTX ISA, `%globaltimer`).
 
     ```mlir
-    func.func @now(%place: i32) -> i64 {
-      %time = fp8.stamp_time %place
+    func.func @now() -> i64 {
+      %time = fp8.stamp_time
       return %time : i64
     }
     ```
   }];
-  let arguments = (ins I32:$place);
   let results = (outs I64:$time);
-  let assemblyFormat = "$place attr-dict";
+  let assemblyFormat = "attr-dict";
 }
 
 def Fp8_StampBeginOp : Fp8_StampOp<"stamp_begin"> {
   let summary = "opens a role's stamps";
   let description = [{
-    One thread of the role, the leader of its first warp, writes stamps from here on, if the CTA is one of those that are sampled. It writes the head of the role's stamps, the clock
-    now. The first of the roles with most warps, which wait for others when they begin, also writes the `time` and the clock `since` when the kernel began, which multiprocessor it is and where
-    shared memory lies. The other threads' cursors are set to write nothing.
+    One thread of the role, the leader of its first warp, writes stamps from here on, if the CTA is one of those that are sampled. The other threads' cursors are set to write nothing. The first
+    of the roles with most warps, which wait for others when they begin, writes what is of the CTA into the head of its stamps: the `time` and the clock `since` when the kernel began,
+    which multiprocessor it is and where shared memory lies.
 
     `place` is the CTA's (`fp8.stamp_place`), `role` the number of the role in the kernel's `fp8.profile_table`.
 
     ```mlir
-    func.func @kernel(%cursor: memref<8xi32>, %place: i32, %time: i64, %since: i32, %leader: i1, %warp: i32) {
-      fp8.stamp_begin %cursor at %place, %time, %since by %leader, %warp role 0 : memref<8xi32>
+    func.func @kernel(%cursor: memref<10xi32>, %place: i32, %time: i64, %since: i32, %leader: i1, %warp: i32) {
+      fp8.stamp_begin %cursor at %place, %time, %since by %leader, %warp role 0 : memref<10xi32>
       return
     }
     ```
@@ -90,37 +89,38 @@ def Fp8_StampBeginOp : Fp8_StampOp<"stamp_begin"> {
 def Fp8_StampWaitOp : Fp8_BarrierOp<"stamp_wait", [Fp8_NamesResult<"since">]> {
   let summary = "waits, and tells since when it has waited";
   let description = [{
-    Waits as `fp8.mbarrier_wait` does. The result is the clock behind a first test that has failed, and 0 where the phase was complete, so that there was nothing to wait for.
+    Waits as `fp8.mbarrier_wait` does. The result is the clock behind a first test that has failed, and 0 where the phase was complete, so that there was nothing to wait for. Only
+    the leader reads the clock, and the others' result means nothing.
 
     ```mlir
-    func.func @wait(%barrier: i32, %parity: i32) -> i32 {
-      %since = fp8.stamp_wait %barrier, %parity
+    func.func @wait(%barrier: i32, %parity: i32, %leader: i1) -> i32 {
+      %since = fp8.stamp_wait %barrier, %parity by %leader
       return %since : i32
     }
     ```
   }];
-  let arguments = (ins I32:$barrier, I32:$parity, UnitAttr:$cluster, ConfinedAttr<DefaultValuedAttr<I64Attr, "0">, [IntNonNegative]>:$limit);
+  let arguments = (ins I32:$barrier, I32:$parity, I1:$leader, UnitAttr:$cluster, ConfinedAttr<DefaultValuedAttr<I64Attr, "0">, [IntNonNegative]>:$limit);
   let results = (outs I32:$since);
-  let assemblyFormat = "$barrier `,` $parity (`cluster` $cluster^)? attr-dict";
+  let assemblyFormat = "$barrier `,` $parity `by` $leader (`cluster` $cluster^)? attr-dict";
 }
 
 def Fp8_StampWaitedOp : Fp8_StampOp<"stamp_waited"> {
   let summary = "notes that a role has waited";
   let description = [{
     Keeps the wait for the stamp of the role's next hand-over: the clock `since` when it waited, 0 if not at all, and the clock behind it. A wait that is kept already becomes
-    a stamp of its own. `place` and `role` are those of `fp8.stamp_begin`.
+    a stamp of its own.
 
     ```mlir
-    func.func @wait(%cursor: memref<8xi32>, %place: i32, %barrier: i32, %parity: i32, %leader: i1) {
-      %since = fp8.stamp_wait %barrier, %parity
+    func.func @wait(%cursor: memref<10xi32>, %barrier: i32, %parity: i32, %leader: i1) {
+      %since = fp8.stamp_wait %barrier, %parity by %leader
       %until = fp8.stamp_clock by %leader
-      fp8.stamp_waited %cursor at %place, %barrier since %since until %until role 0 : memref<8xi32>
+      fp8.stamp_waited %cursor, %barrier since %since until %until : memref<10xi32>
       return
     }
     ```
   }];
-  let arguments = (ins Fp8_StampCursor:$cursor, I32:$place, I32:$barrier, I32:$since, I32:$until, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
-  let assemblyFormat = "$cursor `at` $place `,` $barrier `since` $since `until` $until `role` $role attr-dict `:` type($cursor)";
+  let arguments = (ins Fp8_StampCursor:$cursor, I32:$barrier, I32:$since, I32:$until);
+  let assemblyFormat = "$cursor `,` $barrier `since` $since `until` $until attr-dict `:` type($cursor)";
 }
 
 def Fp8_StampHandOverOp : Fp8_StampOp<"stamp_hand_over"> {
@@ -133,16 +133,16 @@ def Fp8_StampHandOverOp : Fp8_StampOp<"stamp_hand_over"> {
     `when` is read in front of the arrival. The stamp is kept until `fp8.stamp_write`; one that is kept already is written.
 
     ```mlir
-    func.func @arrive(%cursor: memref<8xi32>, %place: i32, %barrier: i32, %leader: i1) {
+    func.func @arrive(%cursor: memref<10xi32>, %barrier: i32, %leader: i1) {
       %when = fp8.stamp_clock by %leader
       fp8.mbarrier_arrive %barrier
-      fp8.stamp_hand_over %cursor at %place, %barrier when %when role 0 : memref<8xi32>
+      fp8.stamp_hand_over %cursor, %barrier when %when : memref<10xi32>
       return
     }
     ```
   }];
-  let arguments = (ins Fp8_StampCursor:$cursor, I32:$place, I32:$barrier, I32:$when, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
-  let assemblyFormat = "$cursor `at` $place `,` $barrier `when` $when `role` $role attr-dict `:` type($cursor)";
+  let arguments = (ins Fp8_StampCursor:$cursor, I32:$barrier, I32:$when);
+  let assemblyFormat = "$cursor `,` $barrier `when` $when attr-dict `:` type($cursor)";
 }
 
 def Fp8_StampWriteOp : Fp8_StampOp<"stamp_write"> {
@@ -151,30 +151,30 @@ def Fp8_StampWriteOp : Fp8_StampOp<"stamp_write"> {
     Nothing if none is. It stands where the role has time: behind what others wait for, or while products are under way.
 
     ```mlir
-    func.func @write(%cursor: memref<8xi32>, %place: i32) {
-      fp8.stamp_write %cursor at %place role 0 : memref<8xi32>
+    func.func @write(%cursor: memref<10xi32>) {
+      fp8.stamp_write %cursor : memref<10xi32>
       return
     }
     ```
   }];
-  let arguments = (ins Fp8_StampCursor:$cursor, I32:$place, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
-  let assemblyFormat = "$cursor `at` $place `role` $role attr-dict `:` type($cursor)";
+  let arguments = (ins Fp8_StampCursor:$cursor);
+  let assemblyFormat = "$cursor attr-dict `:` type($cursor)";
 }
 
 def Fp8_StampEndOp : Fp8_StampOp<"stamp_end"> {
   let summary = "closes a role's stamps";
   let description = [{
-    Writes what is kept, and the time, the clock and how many stamps there were into the head. Operands are those of `fp8.stamp_begin`.
+    Writes what is kept, and into the head the clocks when the role began and ended, the time now, and how many stamps there were.
 
     ```mlir
-    func.func @kernel(%cursor: memref<8xi32>, %place: i32, %leader: i1, %warp: i32) {
-      fp8.stamp_end %cursor at %place by %leader, %warp role 0 : memref<8xi32>
+    func.func @kernel(%cursor: memref<10xi32>, %leader: i1) {
+      fp8.stamp_end %cursor by %leader : memref<10xi32>
       return
     }
     ```
   }];
-  let arguments = (ins Fp8_StampCursor:$cursor, I32:$place, I1:$leader, I32:$warp, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
-  let assemblyFormat = "$cursor `at` $place `by` $leader `,` $warp `role` $role attr-dict `:` type($cursor)";
+  let arguments = (ins Fp8_StampCursor:$cursor, I1:$leader);
+  let assemblyFormat = "$cursor `by` $leader attr-dict `:` type($cursor)";
 }
 
 #endif // FP8_IR_PROFILE

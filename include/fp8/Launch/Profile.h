@@ -52,9 +52,9 @@ static_assert(sizeof(Stamp) == 16, "as kernels write it");
 struct StampHead {
   uint64_t kernelTime;  ///< %globaltimer where the kernel began, ns; teller's
   uint32_t kernelClock; ///< %clock there; teller's
-  uint32_t beginClock;  ///< %clock where the role began
   uint32_t multiprocessor; ///< %smid; teller's
   uint32_t sharedMemory;   ///< the address of what is dynamic; teller's
+  uint32_t beginClock;     ///< %clock where the role began
   uint64_t unused;
   uint64_t endTime; ///< 0 as long as the role has not ended
   uint32_t endClock;

@@ -6,17 +6,20 @@
 // The i-th stamps of all units follow one another. A thread counts its stamps:
 // one multiplication makes an address of the count, and one comparison says
 // whether there is room. Threads that write nothing begin where there is none.
-// The kernel finds its CTA's place once, at its entry.
 //
 // A stamp has a wait and the hand-over behind it. It is written behind what
 // others wait for, or while products are under way. A wait that has nothing to
-// wait for reads one clock. Only leaders read clocks where all threads are
-// together: for whole warps ptxas reads them into uniform registers, and waits
-// for them in front of products.
+// wait for reads one clock. Only leaders read clocks: for whole warps ptxas
+// reads them into uniform registers (S2UR), and waits for them.
 //
-// Where all threads are together nothing branches: ptxas would set up a meeting
-// of the warp. Nothing is read that is not written: a role that waits for the
-// timer or for a special register waits before its first work.
+// Warps without stamps branch around the stores. A store that a predicate turns
+// off costs as much as one that stores: its address, moves into four registers
+// in a row, and a wait until it has read them (benchmark/notes/stamps.md). All
+// lanes of a warp take such a branch, and PTX says so (bra.uni): else ptxas
+// would set up a meeting of the warp. Nothing is read that is not written: a
+// role that waits for a special register waits before its first work. The launch
+// in front may still write the same stamps: in kernels that start early a writer
+// waits for it each time, which takes no time from the second one on.
 //
 // fp8/Launch/Profile.h describes the variable to those who read it.
 
@@ -36,8 +39,14 @@ using namespace mlir::fp8;
 static constexpr unsigned kGlobal = 1; // NVPTX address space
 /// In a half of a stamp's word: that the stamp has a wait, or a hand-over.
 static constexpr int64_t kIsThere = 1 << 15;
-/// The words of a cursor: the count, the kept stamp, the kept wait.
+/// A unit's head is so many times further into the variable than its first
+/// stamp is behind the heads.
+static constexpr int64_t kHeadsPerStamp =
+    StampLayout::kHeadBytes / StampLayout::kStampBytes;
+/// The words of a cursor (Fp8_StampCursor).
 enum CursorWord : int64_t {
+  kUnit,
+  kBegin,
   kCount,
   kStamp,
   kStampWord = kStamp + 3,
@@ -68,6 +77,7 @@ mlir::fp8::getStampLayout(FunctionOpInterface kernel) {
   for (int64_t role = 1; role < layout.roles; ++role)
     if (warpsOf(role) > warpsOf(layout.teller))
       layout.teller = role;
+  layout.startsEarly = kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName);
   return layout;
 }
 
@@ -108,9 +118,7 @@ LogicalResult mlir::fp8::declareStamps(FunctionOpInterface kernel) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Instructions that write stamps. `cursor` is a memref of i32: how many stamps
-/// the thread has written, from `layout.stamps` on if it writes none; the stamp
-/// that it writes next; and the wait that no stamp has yet.
+/// Instructions that write stamps.
 class StampInstructions : public Instructions {
 public:
   StampInstructions(OpBuilder &builder, Location loc, const StampLayout &layout)
@@ -119,79 +127,54 @@ public:
   Value readClock() { return readSpecial("clock"); }
   /// The clock, which only the leader reads.
   Value readClock(Value leader);
-  /// The timer, in CTAs that are sampled.
-  Value readTimer(Value place);
+  Value readTimer();
   /// The place of the CTA's first stamp behind the heads, and one behind all
   /// room if it is not sampled.
   Value findPlace();
   void begin(Value cursor, Value place, Value time, Value since, Value leader,
              Value warp, int64_t role);
   /// Waits, and returns the clock since when, or 0.
-  Value wait(Value barrier, Value parity, int64_t limit, bool acquiresCluster);
-  void keepWait(Value cursor, Value place, Value barrier, Value since,
-                Value until, int64_t role);
-  void handOver(Value cursor, Value place, Value barrier, Value when,
-                int64_t role);
+  Value wait(Value barrier, Value parity, Value leader, int64_t limit,
+             bool acquiresCluster);
+  void keepWait(Value cursor, Value barrier, Value since, Value until);
+  void handOver(Value cursor, Value barrier, Value when);
   /// Writes the kept stamp, if there is one.
-  void write(Value cursor, Value place, int64_t role);
-  void end(Value cursor, Value place, Value leader, Value warp, int64_t role);
+  void write(Value cursor);
+  void end(Value cursor, Value leader);
 
 private:
   /// A special register of 32 bits, read here.
   Value readSpecial(StringRef name);
-  /// The place of the unit's first stamp behind the heads, if this thread
-  /// writes.
-  Value findUnit(Value place, Value leader, Value warp, int64_t role);
   Value loadWord(Value cursor, int64_t index);
   void storeWord(Value word, Value cursor, int64_t index);
   /// Makes a stamp of the kept wait, if there is one, and a hand-over.
-  void makeStamp(Value cursor, Value place, Value handOver, Value when,
-                 int64_t role);
+  void makeStamp(Value cursor, Value handOver, Value when);
   /// Makes a stamp of the kept wait, if there is one.
-  void flushWait(Value cursor, Value place, int64_t role);
+  void flushWait(Value cursor);
   /// Does what `act` does if the word of the cursor is not 0. LLVM finds that
   /// most are.
   void doIfKept(Value cursor, CursorWord word, function_ref<void()> act);
-  /// The address in the variable, so many bytes behind the place.
-  Value addressOf(Value place, int64_t offset = 0);
-  Value addressOfHead(Value unit) {
-    return addressOf(
-        mul(unit, StampLayout::kHeadBytes / StampLayout::kStampBytes));
-  }
-  /// PTX with a predicate p: the first operand is less than `limit`. ptxas
-  /// would set up a meeting of the warp behind a branch.
-  Value runBelow(int64_t limit, const Twine &text, StringRef constraints,
-                 ValueRange operands, Type result = {});
+  /// PTX that warps without stamps branch around. The first operand is the unit
+  /// of the cursor; `base` in the PTX is the address of the stamps.
+  void runInWriters(const Twine &text, StringRef constraints,
+                    ValueRange operands);
 
   const StampLayout &layout;
 };
 } // namespace
 
-Value StampInstructions::runBelow(int64_t limit, const Twine &text,
-                                  StringRef constraints, ValueRange operands,
-                                  Type result) {
+void StampInstructions::runInWriters(const Twine &text, StringRef constraints,
+                                     ValueRange operands) {
   std::string all =
-      (Twine("{ .reg .pred p; setp.lt.u32 p, $") + (result ? "1" : "0") + ", " +
-       Twine(limit) + "; " + text + " }")
+      (Twine("{ .reg .pred p; .reg .b64 base; setp.ge.u32 p, $0, ") +
+       Twine(layout.getRowBytes()) + "; @p bra.uni DONE; " +
+       (layout.startsEarly ? "griddepcontrol.wait; " : "") +
+       "mov.b64 base, " + kStampsName + "; " + text + " DONE: }")
           .str();
-  auto made = LLVM::InlineAsmOp::create(
-      builder, loc, result ? TypeRange(result) : TypeRange(), operands, all,
-      constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
+  LLVM::InlineAsmOp::create(
+      builder, loc, TypeRange(), operands, all, constraints,
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
       LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-  return result ? made.getResult(0) : Value();
-}
-
-Value StampInstructions::addressOf(Value place, int64_t offset) {
-  auto type = LLVM::LLVMPointerType::get(builder.getContext(), kGlobal);
-  Value base = LLVM::AddressOfOp::create(builder, loc, type, kStampsName);
-  Value bytes = LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), place);
-  Value address = LLVM::GEPOp::create(builder, loc, type, builder.getI8Type(),
-                                      base, ArrayRef<LLVM::GEPArg>{bytes});
-  if (offset)
-    address =
-        LLVM::GEPOp::create(builder, loc, type, builder.getI8Type(), address,
-                            ArrayRef<LLVM::GEPArg>{int32_t(offset)});
-  return LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), address);
 }
 
 Value StampInstructions::readSpecial(StringRef name) {
@@ -212,10 +195,13 @@ Value StampInstructions::readClock(Value leader) {
       .getResult(0);
 }
 
-Value StampInstructions::readTimer(Value place) {
-  return runBelow(layout.getRowBytes(),
-                  "mov.b64 $0, 0; @p mov.u64 $0, %globaltimer;", "=&l,r", place,
-                  builder.getI64Type());
+Value StampInstructions::readTimer() {
+  return LLVM::InlineAsmOp::create(
+             builder, loc, builder.getI64Type(), ValueRange(),
+             "mov.u64 $0, %globaltimer;", "=l", /*has_side_effects=*/true,
+             /*is_align_stack=*/false, LLVM::TailCallKind::None,
+             LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
 }
 
 Value StampInstructions::findPlace() {
@@ -230,32 +216,26 @@ Value StampInstructions::findPlace() {
                 i32(layout.getBytes()));
 }
 
-Value StampInstructions::findUnit(Value place, Value leader, Value warp,
-                                  int64_t role) {
-  return select(bitAnd(leader, equal(warp, 0)),
-                add(place, role * StampLayout::kStampBytes),
-                i32(layout.getBytes()));
-}
-
 void StampInstructions::begin(Value cursor, Value place, Value time,
                               Value since, Value leader, Value warp,
                               int64_t role) {
-  Value unit = findUnit(place, leader, warp, role);
-  storeWord(
-      select(below(unit, layout.getRowBytes()), i32(0), i32(layout.stamps)),
-      cursor, kCount);
+  Value unit =
+      select(equal(warp, 0), add(place, role * StampLayout::kStampBytes),
+             i32(layout.getBytes()));
+  storeWord(unit, cursor, kUnit);
+  storeWord(readClock(leader), cursor, kBegin);
+  storeWord(select(leader, i32(0), i32(layout.stamps)), cursor, kCount);
   for (int64_t word = kStamp; word <= kWaitWord; ++word)
     storeWord(i32(0), cursor, word);
-  const std::string text =
-      role == layout.teller
-          ? ".reg .b32 low, high, c, m; mov.b64 {low, high}, $2; "
-            "@p mov.u32 c, %clock; @p mov.u32 m, %smid; "
-            "@p st.global.v4.b32 [$1], {low, high, $3, c}; "
-            "@p st.global.v2.b32 [$1+16], {m, $4};"
-          : ".reg .b32 c; @p mov.u32 c, %clock; "
-            "@p st.global.b32 [$1+12], c;";
-  runBelow(layout.getRowBytes(), text, "r,l,l,r,r",
-           ValueRange{unit, addressOfHead(unit), time, since, sharedMemory()});
+  if (role != layout.teller)
+    return;
+  runInWriters(".reg .b32 low, high, m; mov.b64 {low, high}, $1; "
+               "mov.u32 m, %smid; mad.wide.u32 base, $0, " +
+                   Twine(kHeadsPerStamp) +
+                   ", base; @$4 st.global.v4.b32 [base], {low, high, $2, m}; "
+                   "@$4 st.global.b32 [base+16], $3;",
+               "r,l,r,r,b",
+               ValueRange{unit, time, since, sharedMemory(), leader});
 }
 
 Value StampInstructions::loadWord(Value cursor, int64_t index) {
@@ -268,20 +248,21 @@ void StampInstructions::storeWord(Value word, Value cursor, int64_t index) {
   memref::StoreOp::create(builder, loc, word, cursor, at);
 }
 
-Value StampInstructions::wait(Value barrier, Value parity, int64_t limit,
-                              bool acquiresCluster) {
+Value StampInstructions::wait(Value barrier, Value parity, Value leader,
+                              int64_t limit, bool acquiresCluster) {
   if (!limit) {
     // Of one block, so that LLVM moves no work of the role behind the wait.
     const std::string what =
         std::string(acquiresCluster ? ".parity.acquire.cluster" : ".parity") +
         ".shared::cta.b64 p, [$1], $2";
     return LLVM::InlineAsmOp::create(
-               builder, loc, builder.getI32Type(), ValueRange{barrier, parity},
+               builder, loc, builder.getI32Type(),
+               ValueRange{barrier, parity, leader},
                "{ .reg .pred p; mov.b32 $0, 0; mbarrier.test_wait" + what +
-                   "; @p bra DONE; mov.u32 $0, %clock; "
+                   "; @p bra DONE; @$3 mov.u32 $0, %clock; "
                    "WAIT: mbarrier.try_wait" +
                    what + ", 10000000; @!p bra WAIT; DONE: }",
-               "=&r,r,r,~{memory}", /*has_side_effects=*/true,
+               "=&r,r,r,b,~{memory}", /*has_side_effects=*/true,
                /*is_align_stack=*/false, LLVM::TailCallKind::None,
                LLVM::AsmDialectAttr(), ArrayAttr())
         .getResult(0);
@@ -293,25 +274,28 @@ Value StampInstructions::wait(Value barrier, Value parity, int64_t limit,
   builder.setInsertionPointToStart(branch.thenBlock());
   scf::YieldOp::create(builder, loc, i32(0));
   builder.setInsertionPointToStart(branch.elseBlock());
-  Value since = readClock();
+  Value since = readClock(leader);
   waitBarrier(barrier, parity, limit, acquiresCluster);
   scf::YieldOp::create(builder, loc, since);
   return branch.getResult(0);
 }
 
-void StampInstructions::write(Value cursor, Value place, int64_t role) {
+void StampInstructions::write(Value cursor) {
   Value count = loadWord(cursor, kCount), word = loadWord(cursor, kStampWord);
-  Value first = addressOf(place, layout.getHeadsBytes() +
-                                     role * StampLayout::kStampBytes);
   // Not below any limit if nothing is kept.
   Value isKept = compare(arith::CmpIPredicate::ne, word, i32(0));
-  runBelow(layout.stamps,
-           ".reg .b64 a; mad.wide.u32 a, $0, " + Twine(layout.getRowBytes()) +
-               ", $1; @p st.global.v4.b32 [a], {$2, $3, $4, $5};",
-           "r,l,r,r,r,r",
-           ValueRange{select(isKept, count, i32(layout.stamps)), first,
-                      loadWord(cursor, kStamp), loadWord(cursor, kStamp + 1),
-                      loadWord(cursor, kStamp + 2), word});
+  runInWriters(".reg .b32 at; mad.lo.u32 at, $1, " +
+                   Twine(layout.getRowBytes()) +
+                   ", $0; mad.wide.u32 base, at, 1, base; "
+                   "setp.lt.u32 p, $1, " +
+                   Twine(layout.stamps) + "; @p st.global.v4.b32 [base+" +
+                   Twine(layout.getHeadsBytes()) + "], {$2, $3, $4, $5};",
+               "r,r,r,r,r,r",
+               ValueRange{loadWord(cursor, kUnit),
+                          select(isKept, count, i32(layout.stamps)),
+                          loadWord(cursor, kStamp),
+                          loadWord(cursor, kStamp + 1),
+                          loadWord(cursor, kStamp + 2), word});
   storeWord(select(isKept, add(count, 1), count), cursor, kCount);
   storeWord(i32(0), cursor, kStampWord);
 }
@@ -326,9 +310,8 @@ void StampInstructions::doIfKept(Value cursor, CursorWord word,
   act();
 }
 
-void StampInstructions::makeStamp(Value cursor, Value place, Value handOver,
-                                  Value when, int64_t role) {
-  doIfKept(cursor, kStampWord, [&] { write(cursor, place, role); });
+void StampInstructions::makeStamp(Value cursor, Value handOver, Value when) {
+  doIfKept(cursor, kStampWord, [&] { write(cursor); });
   storeWord(loadWord(cursor, kWait), cursor, kStamp);
   storeWord(loadWord(cursor, kWait + 1), cursor, kStamp + 1);
   storeWord(when, cursor, kStamp + 2);
@@ -336,39 +319,36 @@ void StampInstructions::makeStamp(Value cursor, Value place, Value handOver,
   storeWord(i32(0), cursor, kWaitWord);
 }
 
-void StampInstructions::flushWait(Value cursor, Value place, int64_t role) {
-  doIfKept(cursor, kWaitWord,
-           [&] { makeStamp(cursor, place, i32(0), i32(0), role); });
+void StampInstructions::flushWait(Value cursor) {
+  doIfKept(cursor, kWaitWord, [&] { makeStamp(cursor, i32(0), i32(0)); });
 }
 
 // A barrier's address is a multiple of 8, and less than 2^18.
-void StampInstructions::keepWait(Value cursor, Value place, Value barrier,
-                                 Value since, Value until, int64_t role) {
-  flushWait(cursor, place, role);
+void StampInstructions::keepWait(Value cursor, Value barrier, Value since,
+                                 Value until) {
+  flushWait(cursor);
   storeWord(since, cursor, kWait);
   storeWord(until, cursor, kWait + 1);
   storeWord(bitOr(shiftLeft(barrier, 13), i32(kIsThere << 16)), cursor,
             kWaitWord);
 }
 
-void StampInstructions::handOver(Value cursor, Value place, Value barrier,
-                                 Value when, int64_t role) {
-  makeStamp(cursor, place, bitOr(shiftRight(barrier, 3), i32(kIsThere)), when,
-            role);
+void StampInstructions::handOver(Value cursor, Value barrier, Value when) {
+  makeStamp(cursor, bitOr(shiftRight(barrier, 3), i32(kIsThere)), when);
 }
 
-void StampInstructions::end(Value cursor, Value place, Value leader, Value warp,
-                            int64_t role) {
-  flushWait(cursor, place, role);
-  write(cursor, place, role);
-  Value count = loadWord(cursor, kCount);
-  Value unit = findUnit(place, leader, warp, role);
-  runBelow(layout.getRowBytes(),
-           ".reg .b64 t; .reg .b32 low, high, c; "
-           "@p mov.u64 t, %globaltimer; @p mov.u32 c, %clock; "
-           "@p mov.b64 {low, high}, t; "
-           "@p st.global.v4.b32 [$1+32], {low, high, c, $2};",
-           "r,l,r", ValueRange{unit, addressOfHead(unit), count});
+void StampInstructions::end(Value cursor, Value leader) {
+  flushWait(cursor);
+  write(cursor);
+  runInWriters(".reg .b64 t; .reg .b32 low, high, c; mov.u64 t, %globaltimer; "
+               "mov.u32 c, %clock; mov.b64 {low, high}, t; "
+               "mad.wide.u32 base, $0, " +
+                   Twine(kHeadsPerStamp) +
+                   ", base; @$3 st.global.v4.b32 [base+32], {low, high, c, "
+                   "$1}; @$3 st.global.b32 [base+20], $2;",
+               "r,r,r,b",
+               ValueRange{loadWord(cursor, kUnit), loadWord(cursor, kCount),
+                          loadWord(cursor, kBegin), leader});
 }
 
 //===----------------------------------------------------------------------===//
@@ -398,17 +378,15 @@ void mlir::fp8::populateStampPatterns(const TypeConverter &converter,
   patterns.add<StampWaitOp>([](StampWaitOp op, auto operands,
                                Instructions &to) {
     return StampInstructions(to.getBuilder(), op.getLoc(), {})
-        .wait(operands.getBarrier()[0], operands.getParity()[0], op.getLimit(),
-              op.getCluster());
+        .wait(operands.getBarrier()[0], operands.getParity()[0],
+              operands.getLeader()[0], op.getLimit(), op.getCluster());
   });
   ::add<StampPlaceOp>(patterns,
                       [](StampPlaceOp op, Operands<StampPlaceOp>,
                          StampInstructions &to) { return to.findPlace(); });
-  ::add<StampTimeOp>(patterns,
-                     [](StampTimeOp op, Operands<StampTimeOp> operands,
-                        StampInstructions &to) {
-                       return to.readTimer(operands.getPlace()[0]);
-                     });
+  patterns.add<StampTimeOp>([](StampTimeOp op, auto, Instructions &to) {
+    return StampInstructions(to.getBuilder(), op.getLoc(), {}).readTimer();
+  });
   ::add<StampBeginOp>(patterns, [](StampBeginOp op,
                                    Operands<StampBeginOp> operands,
                                    StampInstructions &to) {
@@ -416,27 +394,25 @@ void mlir::fp8::populateStampPatterns(const TypeConverter &converter,
              operands.getTime()[0], operands.getSince()[0],
              operands.getLeader()[0], operands.getWarp()[0], op.getRole());
   });
-  ::add<StampWaitedOp>(patterns, [](StampWaitedOp op,
-                                    Operands<StampWaitedOp> operands,
-                                    StampInstructions &to) {
-    to.keepWait(operands.getCursor()[0], operands.getPlace()[0],
-                operands.getBarrier()[0], operands.getSince()[0],
-                operands.getUntil()[0], op.getRole());
-  });
-  ::add<StampHandOverOp>(patterns, [](StampHandOverOp op,
-                                      Operands<StampHandOverOp> operands,
-                                      StampInstructions &to) {
-    to.handOver(operands.getCursor()[0], operands.getPlace()[0],
-                operands.getBarrier()[0], operands.getWhen()[0], op.getRole());
-  });
-  ::add<StampWriteOp>(patterns, [](StampWriteOp op,
-                                   Operands<StampWriteOp> operands,
-                                   StampInstructions &to) {
-    to.write(operands.getCursor()[0], operands.getPlace()[0], op.getRole());
-  });
-  ::add<StampEndOp>(patterns, [](StampEndOp op, Operands<StampEndOp> operands,
+  ::add<StampWaitedOp>(
+      patterns, [](StampWaitedOp, Operands<StampWaitedOp> operands,
+                   StampInstructions &to) {
+        to.keepWait(operands.getCursor()[0], operands.getBarrier()[0],
+                    operands.getSince()[0], operands.getUntil()[0]);
+      });
+  ::add<StampHandOverOp>(
+      patterns, [](StampHandOverOp, Operands<StampHandOverOp> operands,
+                   StampInstructions &to) {
+        to.handOver(operands.getCursor()[0], operands.getBarrier()[0],
+                    operands.getWhen()[0]);
+      });
+  ::add<StampWriteOp>(patterns,
+                      [](StampWriteOp, Operands<StampWriteOp> operands,
+                         StampInstructions &to) {
+                        to.write(operands.getCursor()[0]);
+                      });
+  ::add<StampEndOp>(patterns, [](StampEndOp, Operands<StampEndOp> operands,
                                  StampInstructions &to) {
-    to.end(operands.getCursor()[0], operands.getPlace()[0],
-           operands.getLeader()[0], operands.getWarp()[0], op.getRole());
+    to.end(operands.getCursor()[0], operands.getLeader()[0]);
   });
 }

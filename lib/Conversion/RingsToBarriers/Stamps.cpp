@@ -40,7 +40,8 @@ static bool moveOperands(Operation *op, Block *block, Operation *before) {
 /// which the role has waited: the wait; or the branch that does nothing else,
 /// if a test in front of it has failed. Where the test has not failed there was
 /// nothing to wait for.
-static std::pair<Value, Operation *> tellSince(MbarrierWaitOp wait) {
+static std::pair<Value, Operation *> tellSince(MbarrierWaitOp wait,
+                                               Value leader) {
   auto branch = dyn_cast<scf::IfOp>(wait->getParentOp());
   if (branch && (branch.elseBlock() || branch.getNumResults() ||
                  !moveOperands(wait, branch.thenBlock(), branch) ||
@@ -50,7 +51,7 @@ static std::pair<Value, Operation *> tellSince(MbarrierWaitOp wait) {
   Location loc = wait.getLoc();
   Value since =
       StampWaitOp::create(builder, loc, wait.getBarrier(), wait.getParity(),
-                          wait.getCluster(), wait.getLimit());
+                          leader, wait.getCluster(), wait.getLimit());
   wait.erase();
   if (!branch)
     return {since, since.getDefiningOp()};
@@ -121,8 +122,7 @@ static bool waitsOrStamps(Operation *op) {
 /// Has the stamp of each hand-over written where the role has time. With
 /// products that is while the next ones are under way, else where the role waits
 /// next, behind what it issues.
-static void insertWrites(RoleOp role, Value cursor, Value place,
-                         int64_t index) {
+static void insertWrites(RoleOp role, Value cursor) {
   SmallVector<Operation *> places;
   if (role.walk([&](WaitMmaOp) { return WalkResult::interrupt(); })
           .wasInterrupted()) {
@@ -145,12 +145,11 @@ static void insertWrites(RoleOp role, Value cursor, Value place,
   }
   for (Operation *op : places) {
     OpBuilder builder(op);
-    StampWriteOp::create(builder, op->getLoc(), cursor, place, index);
+    StampWriteOp::create(builder, op->getLoc(), cursor);
   }
 }
 
-static void insertStamps(RoleOp role, Value cursor, Value place,
-                         int64_t index) {
+static void insertStamps(RoleOp role, Value cursor) {
   SmallVector<MbarrierWaitOp> waits;
   SmallVector<Operation *> arrivals;
   role.walk([&](Operation *op) {
@@ -164,11 +163,10 @@ static void insertStamps(RoleOp role, Value cursor, Value place,
   for (MbarrierWaitOp wait : waits) {
     Location loc = wait.getLoc();
     Value barrier = wait.getBarrier();
-    auto [since, behind] = tellSince(wait);
+    auto [since, behind] = tellSince(wait, leader);
     builder.setInsertionPointAfter(behind);
     Value until = StampClockOp::create(builder, loc, leader);
-    StampWaitedOp::create(builder, loc, cursor, place, barrier, since, until,
-                          index);
+    StampWaitedOp::create(builder, loc, cursor, barrier, since, until);
   }
   for (Operation *arrival : arrivals) {
     Location loc = arrival->getLoc();
@@ -177,10 +175,9 @@ static void insertStamps(RoleOp role, Value cursor, Value place,
     builder.setInsertionPoint(whole);
     Value when = StampClockOp::create(builder, loc, leader);
     builder.setInsertionPointAfter(whole);
-    StampHandOverOp::create(builder, loc, cursor, place, getArrivedAt(arrival),
-                            when, index);
+    StampHandOverOp::create(builder, loc, cursor, getArrivedAt(arrival), when);
   }
-  insertWrites(role, cursor, place, index);
+  insertWrites(role, cursor);
 }
 
 void mlir::fp8::insertStamps(FunctionOpInterface kernel) {
@@ -189,18 +186,19 @@ void mlir::fp8::insertStamps(FunctionOpInterface kernel) {
   Location loc = kernel.getLoc();
   // LLVM makes registers of it.
   Value cursor = memref::AllocaOp::create(
-      builder, loc, MemRefType::get({8}, builder.getI32Type()));
-  Value place = StampPlaceOp::create(builder, loc);
-  Value time = StampTimeOp::create(builder, loc, place);
+      builder, loc, MemRefType::get({10}, builder.getI32Type()));
+  Value time = StampTimeOp::create(builder, loc);
   Value since = StampClockOp::create(builder, loc, Value());
+  // Where threads wait for those that set up barriers anyway.
+  builder.setInsertionPoint(*entry.getOps<SyncOp>().begin());
+  Value place = StampPlaceOp::create(builder, loc);
   for (auto [index, role] : llvm::enumerate(entry.getOps<RoleOp>())) {
-    ::insertStamps(role, cursor, place, index);
+    ::insertStamps(role, cursor);
     RoleThreadOp thread = role.getThread();
     builder.setInsertionPointAfter(thread);
     StampBeginOp::create(builder, role.getLoc(), cursor, place, time, since,
                          thread.getLeader(), thread.getWarp(), index);
     builder.setInsertionPoint(role.getBody().front().getTerminator());
-    StampEndOp::create(builder, role.getLoc(), cursor, place,
-                       thread.getLeader(), thread.getWarp(), index);
+    StampEndOp::create(builder, role.getLoc(), cursor, thread.getLeader());
   }
 }

@@ -2,12 +2,12 @@
 // RUN: fp8-opt %s -split-input-file -verify-diagnostics --convert-fp8-to-nvvm
 
 gpu.module @kernels {
-  gpu.func @kernel(%cursor: memref<8xi32>, %barrier: i32) kernel attributes {fp8.barriers, fp8.linear, fp8.plan = #fp8.cta_plan<warps = 1, shared_memory = 16, registers = 255>} {
+  gpu.func @kernel(%cursor: memref<10xi32>) kernel attributes {fp8.barriers, fp8.linear, fp8.plan = #fp8.cta_plan<warps = 1, shared_memory = 16, registers = 255>} {
     %id = fp8.id warp
     fp8.role "one" warps(1) attributes {fp8.plan = #fp8.role_plan<>} {
       %leader, %warp, %lane = fp8.role_thread %id
       // expected-error @below {{'fp8.stamp_write' op needs the kernel's profile table in a kernel whose rings are barriers}}
-      fp8.stamp_write %cursor at %barrier role 0 : memref<8xi32>
+      fp8.stamp_write %cursor : memref<10xi32>
     }
     gpu.return
   }
