@@ -17,9 +17,11 @@
 // in a row, and a wait until it has read them (benchmark/notes/stamps.md). All
 // lanes of a warp take such a branch, and PTX says so (bra.uni): else ptxas
 // would set up a meeting of the warp. Nothing is read that is not written: a
-// role that waits for a special register waits before its first work. The launch
-// in front may still write the same stamps: in kernels that start early a writer
-// waits for it each time, which takes no time from the second one on.
+// role that waits for a special register waits before its first work.
+//
+// The launch in front may still write the same stamps. In kernels that start
+// early a writer waits for it each time, which takes no time from the second
+// one on; what writes nothing waits where it does without stamps.
 //
 // fp8/Launch/Profile.h describes the variable to those who read it.
 
