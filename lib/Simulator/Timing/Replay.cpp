@@ -4,9 +4,9 @@
 
 #include "Timing/Replay.h"
 #include "Timing/Clock.h"
+#include "Timing/MemoryShares.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace fp8::sim;
 
@@ -66,8 +66,6 @@ struct WarpState {
 };
 
 constexpr uint32_t kWarpsOfGroup = 4;
-/// Rows outside the tensor that a box may have without cost.
-constexpr uint32_t kFewRows = 13;
 /// Cycles that a warp may run ahead of the others.
 constexpr double kSlice = 4;
 
@@ -86,21 +84,9 @@ private:
   std::vector<Phase> phases;
   std::vector<Products> groups; ///< by CTA and warpgroup
   std::vector<WarpState> warps;
-  std::vector<double> missShare; ///< by buffer: of its loads, from memory
-  std::vector<bool> missLatency; ///< by buffer: loads wait for memory
-  double resident, active;     ///< CTAs at a time, and of them those with work
-  double copying, copyingLast; ///< CTAs that do, before and in the last pass
-  double even; ///< the part of memory's rates that CTAs get where they stand
+  const MemoryShares memory;
   double end = 0;
 
-  void shareMemory();
-  /// Cycles of an SM for a byte from memory, and from L2, where `ctas` copy.
-  double dramCycles(double ctas) const {
-    return std::max(1 / t.dramBytesOfOne, ctas / t.dramBytes) / even;
-  }
-  double l2Cycles(uint32_t buffer, double ctas) const;
-  double fillCycles(WarpState &warp, const TraceEvent &event) const;
-  double storeCycles(const TraceEvent &event) const;
   double loadLatency(const TraceEvent &event) const {
     return event.count
                ? t.issue[size_t(fp8::chip::IssueClass::GlobalLoad)].latency
@@ -126,7 +112,7 @@ Replayer::Replayer(const Trace &trace, const Costs &costs,
                    const fp8::chip::Timing &t, const TracedLaunch &launch)
     : trace(trace), costs(costs), t(t), launch(launch), sms(launch.clusterCtas),
       phases(trace.phases), groups(launch.clusterCtas * 8),
-      warps(trace.warps.size()) {
+      warps(trace.warps.size()), memory(trace, t, launch) {
   for (Multiprocessor &sm : sms) {
     sm.partitions.resize(size_t(t.partitions));
     sm.transfers.resize(size_t(t.partitions));
@@ -142,74 +128,6 @@ Replayer::Replayer(const Trace &trace, const Costs &costs,
         (event.kind == TraceEvent::Kind::Commit &&
          event.phase != TraceEvent::kNoPhase))
       ++phases[event.phase].pending;
-  shareMemory();
-}
-
-/// The other CTAs do what those of the trace do, as long as there is work: the
-/// bytes of the output tell how much.
-void Replayer::shareMemory() {
-  const double sms =
-      double(launch.clusterCtas > 4   ? t.largeClusterMultiprocessors
-             : launch.clusterCtas > 2 ? t.clusterMultiprocessors
-                                      : t.multiprocessors);
-  resident = std::min(double(launch.ctas), sms);
-  double clusters = double(launch.ctas) / double(launch.clusterCtas);
-  double has = 0, stores = 0;
-  for (const Trace::Buffer &buffer : trace.buffers)
-    if (buffer.stored) {
-      has += double(buffer.bytes);
-      stores += double(buffer.stored) * clusters;
-    }
-  double share = stores ? std::min(1.0, has / stores) : 1;
-  active = std::max(1.0, resident * share);
-  // CTAs run where SMs were free, and so two on the SMs of one TPC before every
-  // TPC has one. With half of the SMs, or all, each has as many as another.
-  const double busy = active / sms,
-               uneven = launch.programmatic && busy > 0.5 ? 2 * (1 - busy) : 0;
-  even = 1 / (1 + t.earlyUneven * uneven * uneven);
-  copying = copyingLast = active;
-  // The first CTA has as many tiles as any. Those with one less leave memory to
-  // the others.
-  const double passes = trace.passes,
-               last = active * passes - resident * (passes - 1);
-  if (last >= 1) {
-    copying = resident;
-    copyingLast = last + t.idleShare * (resident - last);
-  }
-  for (const Trace::Buffer &buffer : trace.buffers) {
-    double loads = double(buffer.loaded) * clusters * share;
-    double miss = loads ? std::min(1.0, double(buffer.bytes) / loads) : 0;
-    missLatency.push_back(miss * active >= 0.5);
-    // Clusters that load the same bytes do not run in step.
-    if (launch.clusterCtas > 1 && missLatency.back())
-      miss = std::min(1.0, miss * (1 + t.clusterMisses));
-    missShare.push_back(miss);
-  }
-}
-
-double Replayer::l2Cycles(uint32_t buffer, double ctas) const {
-  // L2 answers several SMs that ask for the same at a time by one access.
-  const double miss = missShare[buffer];
-  double sharers = miss ? std::min(1 / miss, t.l2Sharers) : 1;
-  return std::max(1 / t.l2BytesOfOne, ctas / sharers / t.l2Bytes) / even;
-}
-
-/// What the rows of a box outside the tensor take. CTAs that begin, or that
-/// have had tiles before, do not ask for the same at a time.
-double Replayer::fillCycles(WarpState &warp, const TraceEvent &event) const {
-  if (event.beyond <= kFewRows)
-    return 0;
-  const double inStep = std::min(1.0, warp.filled++ / t.fillCopies);
-  return inStep * std::pow(event.beyond - kFewRows, t.fillPower) *
-         t.fillCycles * std::min(active, t.fillSharers) /
-         std::max(1u, trace.buffers[event.buffer].rounds);
-}
-
-/// The bytes, or the rows if they are so short that those take longer.
-double Replayer::storeCycles(const TraceEvent &event) const {
-  return std::max(event.bytes /
-                      std::min(t.storeBytesOfOne, t.storeBytes / active),
-                  event.count * t.storeRowCycles * active);
 }
 
 void Replayer::arrive(uint32_t number, double at) {
@@ -234,16 +152,16 @@ double Replayer::load(WarpState &warp, Multiprocessor &sm,
     sm.dram.take(at, t.passCycles);
     sm.l2.take(at, t.passCycles);
   }
-  const double ctas = event.pass + 1 < trace.passes ? copying : copyingLast;
-  const double fill = fillCycles(warp, event);
+  const double fill = MemoryShares::takesFill(event)
+                          ? memory.fillCycles(event, warp.filled++)
+                          : 0;
   double l2 =
-      sm.l2.take(at, event.bytes * l2Cycles(event.buffer, ctas) + fill) +
-      t.l2LatencyCycles;
+      sm.l2.take(at, memory.l2Cycles(event) + fill) + t.l2LatencyCycles;
   // What is asked of memory waits behind the rows that all ask for.
-  double dram = sm.dram.take(
-      at, event.inside * missShare[event.buffer] * dramCycles(ctas) + fill);
-  return missLatency[event.buffer] ? std::max(l2, dram + t.dramLatencyCycles)
-                                   : std::max(l2, dram);
+  double dram = sm.dram.take(at, memory.dramCycles(event) + fill);
+  return memory.waitsForDram(event.buffer)
+             ? std::max(l2, dram + t.dramLatencyCycles)
+             : std::max(l2, dram);
 }
 
 void Replayer::startProduct(uint32_t index, const TraceEvent &event) {
@@ -339,8 +257,8 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
                t.remoteLatencyCycles);
     break;
   case TraceEvent::Kind::Store: {
-    double read = sm.stores.take(warp.clock, storeCycles(event));
-    sm.dram.take(read, event.bytes * dramCycles(active));
+    double read = sm.stores.take(warp.clock, memory.storeCycles(event));
+    sm.dram.take(read, memory.storeDramCycles(event));
     warp.stores.push_back({read, read + t.storeLatencyCycles});
     break;
   }
@@ -431,8 +349,9 @@ void Replayer::runWarp(uint32_t index, double until) {
 
 KernelTime Replayer::result() const {
   KernelTime time;
-  double waves = std::max(
-      1.0, double((launch.ctas + uint64_t(resident) - 1) / uint64_t(resident)));
+  const auto resident = uint64_t(memory.getResident());
+  double waves =
+      std::max(1.0, double((launch.ctas + resident - 1) / resident));
   double last = end;
   for (const WarpState &warp : warps)
     for (const WarpState::Store &store : warp.stores)
