@@ -5,12 +5,12 @@
 // these functions are rewritten, and the kernels erased. The structs are those
 // of fp8-c/Host.h.
 
-#include "fp8/IR/ArgumentAccess.h"
-#include "fp8/IR/Profile.h"
 #include "fp8/Backend/KernelObject.h"
 #include "fp8/Backend/Manifest.h"
 #include "fp8/Backend/PTX.h"
 #include "fp8/Backend/Passes.h"
+#include "fp8/IR/ArgumentAccess.h"
+#include "fp8/IR/Profile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

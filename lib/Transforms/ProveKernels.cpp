@@ -42,8 +42,8 @@ static constexpr Property kNumbers{
     [](const ::fp8::proof::Skeleton &skeleton, int64_t clusterSize, bool) {
       return ::fp8::proof::proveProvenance(skeleton, clusterSize);
     },
-    "computes what it says",
-    "does not compute what it says", "proof of the numbers"};
+    "computes what it says", "does not compute what it says",
+    "proof of the numbers"};
 
 /// These are proved by themselves: more than one skeleton tells.
 static constexpr Property kCounts{"counts", nullptr,
@@ -68,7 +68,8 @@ static PropertyProof prove(const Property &property, KernelSkeleton its,
     proof.outcome.reason = its.reason;
     proof.obstacle = its.obstacle->getLoc();
   } else {
-    proof.outcome = property.prove(its.skeleton, its.clusterSize, wantsCertificate);
+    proof.outcome =
+        property.prove(its.skeleton, its.clusterSize, wantsCertificate);
   }
   for (Operation *site : its.sites)
     proof.sites.push_back(site->getLoc());
@@ -98,7 +99,9 @@ FailureOr<KernelProof> mlir::fp8::proveKernel(gpu::GPUFuncOp kernel,
   if (failed(its))
     return failure();
   KernelProof proof{
-      kernel.getName().str(), kernel.getLoc(), {},
+      kernel.getName().str(),
+      kernel.getLoc(),
+      {},
       ::fp8::proof::getAssumptions(its->skeleton, its->clusterSize)};
   proof.properties.push_back(
       prove(kProgress, std::move(*its), withCertificate));
@@ -158,10 +161,10 @@ mlir::fp8::proveKernels(ModuleOp module, StringRef chip,
 static InFlightDiagnostic reportRefuted(const KernelProof &proof,
                                         const PropertyProof &property) {
   const Outcome &outcome = property.outcome;
-  InFlightDiagnostic diagnostic =
-      emitError(proof.location)
-      << "kernel '" << proof.kernel << "' "
-      << getProperty(property.property).fails << ": " << outcome.reason;
+  InFlightDiagnostic diagnostic = emitError(proof.location)
+                                  << "kernel '" << proof.kernel << "' "
+                                  << getProperty(property.property).fails
+                                  << ": " << outcome.reason;
   if (!outcome.arguments.empty()) {
     diagnostic << ", with ";
     llvm::interleaveComma(outcome.arguments, diagnostic, [&](auto &argument) {
@@ -189,9 +192,8 @@ static InFlightDiagnostic reportUnknown(const KernelProof &proof,
   const Outcome &outcome = property.outcome;
   InFlightDiagnostic diagnostic =
       required ? emitError(proof.location) : emitRemark(proof.location);
-  diagnostic << "the " << getProperty(property.property).proof
-             << " of kernel '" << proof.kernel
-             << "' is not complete: " << outcome.reason;
+  diagnostic << "the " << getProperty(property.property).proof << " of kernel '"
+             << proof.kernel << "' is not complete: " << outcome.reason;
   if (property.obstacle)
     diagnostic.attachNote(*property.obstacle) << "here";
   else if (outcome.site < property.sites.size())
@@ -201,11 +203,11 @@ static InFlightDiagnostic reportUnknown(const KernelProof &proof,
 
 static InFlightDiagnostic reportProved(const KernelProof &proof,
                                        const PropertyProof &property) {
-  InFlightDiagnostic diagnostic =
-      emitRemark(proof.location)
-      << "kernel '" << proof.kernel << "' "
-      << getProperty(property.property).holds << " (proved in "
-      << property.outcome.steps << " steps)";
+  InFlightDiagnostic diagnostic = emitRemark(proof.location)
+                                  << "kernel '" << proof.kernel << "' "
+                                  << getProperty(property.property).holds
+                                  << " (proved in " << property.outcome.steps
+                                  << " steps)";
   return diagnostic;
 }
 
@@ -227,10 +229,9 @@ LogicalResult mlir::fp8::report(const KernelProof &proof,
   bool holds = true, saysAssumptions = true;
   for (const PropertyProof &property : proof.properties) {
     Verdict verdict = property.outcome.verdict;
-    bool isQuiet =
-        verdict == Verdict::Proved ||
-        (verdict == Verdict::Unknown && property.isOfArrays &&
-         !reporting.required);
+    bool isQuiet = verdict == Verdict::Proved ||
+                   (verdict == Verdict::Unknown && property.isOfArrays &&
+                    !reporting.required);
     if (isQuiet && !reporting.saysProved)
       continue;
     holds &= verdict == Verdict::Proved ||

@@ -61,8 +61,7 @@ public:
   /// bytes copied to shared memory, and bytes read from L2. Fitted to rows of
   /// 150 us and more on an H100 (benchmark/notes/order.md).
   double getPower() const {
-    constexpr double kProduct = 0.86, kByteCopied = 0.0109,
-                     kByteFromL2 = 0.001;
+    constexpr double kProduct = 0.86, kByteCopied = 0.0109, kByteFromL2 = 0.001;
     return kProduct *
                getMma(std::max(getProductRows(kernel), machine.mmaRows)) +
            kByteCopied * (bytesOfA() + bytesOfB()) +
@@ -177,7 +176,8 @@ static int64_t getRowsBeyond(const Problem &problem,
 }
 
 /// What they take: TMA asks L2 for them like for others, and all ask one place,
-/// beside all other copies. Of few in a box none was measured to bound a kernel.
+/// beside all other copies. Of few in a box none was measured to bound a
+/// kernel.
 static double getFillUs(const Machine &machine, const Problem &problem,
                         const KernelShape &kernel) {
   constexpr int64_t kFew = 16;
@@ -190,15 +190,15 @@ static double getFillUs(const Machine &machine, const Problem &problem,
   return double(problem.batch) * beyond * boxes * machine.fillPs / 1e6;
 }
 
-/// How much longer a CTA waits for its K blocks because of them: the longer, the
-/// more CTAs ask for the same rows at a time (benchmark/notes/every-m.md).
+/// How much longer a CTA waits for its K blocks because of them: the longer,
+/// the more CTAs ask for the same rows at a time (benchmark/notes/every-m.md).
 static double getFillWaitUs(const Problem &problem, const KernelShape &kernel,
                             int64_t resident, int64_t blocksOfOne) {
   constexpr double kWaitPs = 15;
   double columns = ceilDiv(problem.n, kernel.config.tileN);
   return kWaitPs * getRowsBeyond(problem, kernel) *
-         std::min<double>(columns, resident) *
-         std::ceil(columns / resident) * blocksOfOne / 1e6;
+         std::min<double>(columns, resident) * std::ceil(columns / resident) *
+         blocksOfOne / 1e6;
 }
 
 /// TMA stores the rows of boxes one by one, however short they are.
@@ -268,9 +268,9 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
     double &tensor = result.bounds[static_cast<int>(Bound::Tensor)];
     double heat = std::clamp((tensor - kCoolUs) / (kHotUs - kCoolUs), 0.0, 1.0);
     // SMs that idle in the last wave leave their power to the others.
-    std::array<double, 2> limits = {
-        tensor,
-        result.tiles / machine->multiprocessors * blocksOfOne * powerUs};
+    std::array<double, 2> limits = {tensor, result.tiles /
+                                                machine->multiprocessors *
+                                                blocksOfOne * powerUs};
     tensor += heat * (combine(limits.begin(), limits.end()) - tensor);
   }
   result.bounds[static_cast<int>(Bound::L2)] *=
@@ -295,15 +295,14 @@ double KernelModel::getEarlyShare(const Problem &problem,
     double uneven = 2 * (1 - busy);
     share += machine->earlyIdleShare * uneven * uneven;
   }
-  // The CTAs of a column of tiles no longer ask for B together. CTAs that divide
-  // K notice nothing. Two warpgroups notice little of it, and nothing if K is
-  // short or they share A. Of tensor memory nothing was measured.
+  // The CTAs of a column of tiles no longer ask for B together. CTAs that
+  // divide K notice nothing. Two warpgroups notice little of it, and nothing if
+  // K is short or they share A. Of tensor memory nothing was measured.
   constexpr int64_t kMany = 4, kShort = 2048;
   if (problem.m > kernel.config.tileM && kernel.config.cluster.k == 1) {
     bool noticesLittle =
-        kernel.warpgroups
-            ? problem.k > kShort && busy >= 1 && !kernel.sharesA
-            : prediction.waves >= kMany;
+        kernel.warpgroups ? problem.k > kShort && busy >= 1 && !kernel.sharesA
+                          : prediction.waves >= kMany;
     if (kernel.warpgroups == 1)
       share += machine->earlyTogetherShare;
     else if (noticesLittle)
@@ -313,8 +312,8 @@ double KernelModel::getEarlyShare(const Problem &problem,
 }
 
 /// The fraction by which the loop takes longer where CTAs that divide K also
-/// share columns of tiles. Two rows of tiles notice little of it unless they have
-/// rows in common, and so do two warpgroups.
+/// share columns of tiles. Two rows of tiles notice little of it unless they
+/// have rows in common, and so do two warpgroups.
 double KernelModel::getDividedShare(const Problem &problem) const {
   constexpr double kLittle = 0.25;
   int64_t rows = ceilDiv(problem.m, kernel.config.tileM);
@@ -369,11 +368,9 @@ std::optional<Predictions> KernelModel::predict(const Problem &problem,
          early = machine->earlyUs + getConstantUs(problem, bounds),
          lanes = getLanesUs(*machine, problem, kernel, bounds);
   // A norm is no less than the largest of its values.
-  double least = std::max(
-      {*std::max_element(bounds.bounds.begin(), loopEnd) + lanes +
-           bounds.fillWait + later,
-       dram,
-       bounds.fill});
+  double least = std::max({*std::max_element(bounds.bounds.begin(), loopEnd) +
+                               lanes + bounds.fillWait + later,
+                           dram, bounds.fill});
   if (launchUs - std::max(early, 0.0) + least + last > mostUs)
     return std::nullopt;
 

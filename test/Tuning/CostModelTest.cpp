@@ -343,8 +343,7 @@ TEST(CostModel, AProgrammaticLaunchGainsUnlessItsCtasFindOddPlaces) {
   // Rows of tiles share B: one warpgroup notices, two do if K is long and all
   // SMs have a tile, CTAs that divide K or share A do not.
   EXPECT_LT(gain({128, 66 * 64, 7168}, warpgroupKernel(64, 64)), 0);
-  EXPECT_LT(gain({256, 66 * 64, 7168}, warpgroupKernel(128, 64)),
-            h200.earlyUs);
+  EXPECT_LT(gain({256, 66 * 64, 7168}, warpgroupKernel(128, 64)), h200.earlyUs);
   EXPECT_NEAR(gain({256, 66 * 64, 2048}, warpgroupKernel(128, 64)),
               h200.earlyUs, 1e-9);
   EXPECT_NEAR(gain({256, 33 * 64, 7168}, warpgroupKernel(128, 64)),

@@ -99,7 +99,7 @@ private:
   /// Of a K block, by the bounds of the loop; that of L2 is for each CTA at
   /// work.
   std::array<double, kNumBounds - 1> blockUs;
-  double powerUs; ///< of a K block, where the power limit holds
+  double powerUs;    ///< of a K block, where the power limit holds
   double epilogueUs; ///< of a tile
   double launchUs;   ///< of a serial launch
 };

@@ -288,10 +288,9 @@ static LogicalResult checkWarps(gpu::GPUFuncOp kernel) {
     int64_t first = getPlan<RolePlanAttr>(role).firstWarp,
             count = role.getWarps();
     if (first < 0 || first > warps - count)
-      return role.emitOpError()
-             << "has warps(" << count << ") from " << first
-             << " on, but a launch starts " << warps
-             << "; plan the kernel again from phase 2";
+      return role.emitOpError() << "has warps(" << count << ") from " << first
+                                << " on, but a launch starts " << warps
+                                << "; plan the kernel again from phase 2";
     for (RoleOp &owner : MutableArrayRef(owners).slice(first, count)) {
       if (owner) {
         InFlightDiagnostic diagnostic =

@@ -170,8 +170,8 @@ void StampInstructions::runInWriters(const Twine &text, StringRef constraints,
   std::string all =
       (Twine("{ .reg .pred p; .reg .b64 base; setp.ge.u32 p, $0, ") +
        Twine(layout.getRowBytes()) + "; @p bra.uni DONE; " +
-       (layout.startsEarly ? "griddepcontrol.wait; " : "") +
-       "mov.b64 base, " + kStampsName + "; " + text + " DONE: }")
+       (layout.startsEarly ? "griddepcontrol.wait; " : "") + "mov.b64 base, " +
+       kStampsName + "; " + text + " DONE: }")
           .str();
   LLVM::InlineAsmOp::create(
       builder, loc, TypeRange(), operands, all, constraints,
@@ -269,9 +269,9 @@ Value StampInstructions::wait(Value barrier, Value parity, Value leader,
                LLVM::AsmDialectAttr(), ArrayAttr())
         .getResult(0);
   }
-  auto branch = scf::IfOp::create(
-      builder, loc, TypeRange(builder.getI32Type()),
-      testBarrier(barrier, parity, acquiresCluster), /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(builder, loc, TypeRange(builder.getI32Type()),
+                                  testBarrier(barrier, parity, acquiresCluster),
+                                  /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
   scf::YieldOp::create(builder, loc, i32(0));
@@ -286,18 +286,17 @@ void StampInstructions::write(Value cursor) {
   Value count = loadWord(cursor, kCount), word = loadWord(cursor, kStampWord);
   // Not below any limit if nothing is kept.
   Value isKept = compare(arith::CmpIPredicate::ne, word, i32(0));
-  runInWriters(".reg .b32 at; mad.lo.u32 at, $1, " +
-                   Twine(layout.getRowBytes()) +
-                   ", $0; mad.wide.u32 base, at, 1, base; "
-                   "setp.lt.u32 p, $1, " +
-                   Twine(layout.stamps) + "; @p st.global.v4.b32 [base+" +
-                   Twine(layout.getHeadsBytes()) + "], {$2, $3, $4, $5};",
-               "r,r,r,r,r,r",
-               ValueRange{loadWord(cursor, kUnit),
-                          select(isKept, count, i32(layout.stamps)),
-                          loadWord(cursor, kStamp),
-                          loadWord(cursor, kStamp + 1),
-                          loadWord(cursor, kStamp + 2), word});
+  runInWriters(
+      ".reg .b32 at; mad.lo.u32 at, $1, " + Twine(layout.getRowBytes()) +
+          ", $0; mad.wide.u32 base, at, 1, base; "
+          "setp.lt.u32 p, $1, " +
+          Twine(layout.stamps) + "; @p st.global.v4.b32 [base+" +
+          Twine(layout.getHeadsBytes()) + "], {$2, $3, $4, $5};",
+      "r,r,r,r,r,r",
+      ValueRange{loadWord(cursor, kUnit),
+                 select(isKept, count, i32(layout.stamps)),
+                 loadWord(cursor, kStamp), loadWord(cursor, kStamp + 1),
+                 loadWord(cursor, kStamp + 2), word});
   storeWord(select(isKept, add(count, 1), count), cursor, kCount);
   storeWord(i32(0), cursor, kStampWord);
 }
@@ -371,18 +370,18 @@ static void add(SpellingPatterns &patterns, Fn spell) {
 void mlir::fp8::populateStampPatterns(const TypeConverter &converter,
                                       RewritePatternSet &all) {
   SpellingPatterns patterns{converter, all};
-  patterns.add<StampClockOp>([](StampClockOp op, auto operands,
-                                Instructions &to) {
-    StampInstructions stamps(to.getBuilder(), op.getLoc(), {});
-    return op.getLeader() ? stamps.readClock(operands.getLeader()[0])
-                          : stamps.readClock();
-  });
-  patterns.add<StampWaitOp>([](StampWaitOp op, auto operands,
-                               Instructions &to) {
-    return StampInstructions(to.getBuilder(), op.getLoc(), {})
-        .wait(operands.getBarrier()[0], operands.getParity()[0],
-              operands.getLeader()[0], op.getLimit(), op.getCluster());
-  });
+  patterns.add<StampClockOp>(
+      [](StampClockOp op, auto operands, Instructions &to) {
+        StampInstructions stamps(to.getBuilder(), op.getLoc(), {});
+        return op.getLeader() ? stamps.readClock(operands.getLeader()[0])
+                              : stamps.readClock();
+      });
+  patterns.add<StampWaitOp>(
+      [](StampWaitOp op, auto operands, Instructions &to) {
+        return StampInstructions(to.getBuilder(), op.getLoc(), {})
+            .wait(operands.getBarrier()[0], operands.getParity()[0],
+                  operands.getLeader()[0], op.getLimit(), op.getCluster());
+      });
   ::add<StampPlaceOp>(patterns,
                       [](StampPlaceOp op, Operands<StampPlaceOp>,
                          StampInstructions &to) { return to.findPlace(); });
@@ -396,23 +395,23 @@ void mlir::fp8::populateStampPatterns(const TypeConverter &converter,
              operands.getTime()[0], operands.getSince()[0],
              operands.getLeader()[0], operands.getWarp()[0], op.getRole());
   });
-  ::add<StampWaitedOp>(
-      patterns, [](StampWaitedOp, Operands<StampWaitedOp> operands,
-                   StampInstructions &to) {
-        to.keepWait(operands.getCursor()[0], operands.getBarrier()[0],
-                    operands.getSince()[0], operands.getUntil()[0]);
+  ::add<StampWaitedOp>(patterns, [](StampWaitedOp,
+                                    Operands<StampWaitedOp> operands,
+                                    StampInstructions &to) {
+    to.keepWait(operands.getCursor()[0], operands.getBarrier()[0],
+                operands.getSince()[0], operands.getUntil()[0]);
+  });
+  ::add<StampHandOverOp>(patterns, [](StampHandOverOp,
+                                      Operands<StampHandOverOp> operands,
+                                      StampInstructions &to) {
+    to.handOver(operands.getCursor()[0], operands.getBarrier()[0],
+                operands.getWhen()[0]);
+  });
+  ::add<StampWriteOp>(
+      patterns,
+      [](StampWriteOp, Operands<StampWriteOp> operands, StampInstructions &to) {
+        to.write(operands.getCursor()[0]);
       });
-  ::add<StampHandOverOp>(
-      patterns, [](StampHandOverOp, Operands<StampHandOverOp> operands,
-                   StampInstructions &to) {
-        to.handOver(operands.getCursor()[0], operands.getBarrier()[0],
-                    operands.getWhen()[0]);
-      });
-  ::add<StampWriteOp>(patterns,
-                      [](StampWriteOp, Operands<StampWriteOp> operands,
-                         StampInstructions &to) {
-                        to.write(operands.getCursor()[0]);
-                      });
   ::add<StampEndOp>(patterns, [](StampEndOp, Operands<StampEndOp> operands,
                                  StampInstructions &to) {
     to.end(operands.getCursor()[0], operands.getLeader()[0]);

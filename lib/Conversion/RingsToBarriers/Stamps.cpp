@@ -12,8 +12,8 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-/// What an op in the block needs of the block moves in front of `before`. False,
-/// and nothing moves, if that would move an effect.
+/// What an op in the block needs of the block moves in front of `before`.
+/// False, and nothing moves, if that would move an effect.
 static bool moveOperands(Operation *op, Block *block, Operation *before) {
   SetVector<Operation *> needed;
   needed.insert(op);
@@ -111,17 +111,18 @@ static Operation *findWholeArrival(Operation *arrival, Value leader) {
 }
 
 static bool waitsOrStamps(Operation *op) {
-  return op->walk([](Operation *inner) {
-             return isa<StampWaitOp, StampClockOp, StampHandOverOp>(inner)
-                        ? WalkResult::interrupt()
-                        : WalkResult::advance();
-           })
+  return op
+      ->walk([](Operation *inner) {
+        return isa<StampWaitOp, StampClockOp, StampHandOverOp>(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
       .wasInterrupted();
 }
 
 /// Has the stamp of each hand-over written where the role has time. With
-/// products that is while the next ones are under way, else where the role waits
-/// next, behind what it issues.
+/// products that is while the next ones are under way, else where the role
+/// waits next, behind what it issues.
 static void insertWrites(RoleOp role, Value cursor) {
   SmallVector<Operation *> places;
   if (role.walk([&](WaitMmaOp) { return WalkResult::interrupt(); })

@@ -82,8 +82,8 @@ bool MemoryShares::takesFill(const TraceEvent &load) {
 
 double MemoryShares::fillCycles(const TraceEvent &load, uint32_t filled) const {
   const double inStep = std::min(1.0, filled / t.fillCopies);
-  return inStep * std::pow(load.beyond - kFewRows, t.fillPower) *
-         t.fillCycles * std::min(active, t.fillSharers) /
+  return inStep * std::pow(load.beyond - kFewRows, t.fillPower) * t.fillCycles *
+         std::min(active, t.fillSharers) /
          std::max(1u, trace.buffers[load.buffer].rounds);
 }
 

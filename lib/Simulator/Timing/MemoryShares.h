@@ -14,7 +14,8 @@
 namespace fp8::sim {
 
 /// The other CTAs do what those of the trace do, as long as there is work: the
-/// bytes of the output tell how much. All times are in cycles of the SM's clock.
+/// bytes of the output tell how much. All times are in cycles of the SM's
+/// clock.
 class MemoryShares {
 public:
   MemoryShares(const Trace &trace, const chip::Timing &t,
@@ -50,7 +51,7 @@ private:
   const chip::Timing &t;
   std::vector<double> missShare; ///< by buffer: of its loads, from DRAM
   std::vector<bool> missLatency; ///< by buffer
-  double resident, active;       ///< CTAs at a time, and of them those with work
+  double resident, active;     ///< CTAs at a time, and of them those with work
   double copying, copyingLast; ///< CTAs that do, before and in the last pass
   double even; ///< the part of memory's rates that CTAs get where they stand
 };

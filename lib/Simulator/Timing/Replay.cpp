@@ -155,8 +155,7 @@ double Replayer::load(WarpState &warp, Multiprocessor &sm,
   const double fill = MemoryShares::takesFill(event)
                           ? memory.fillCycles(event, warp.filled++)
                           : 0;
-  double l2 =
-      sm.l2.take(at, memory.l2Cycles(event) + fill) + t.l2LatencyCycles;
+  double l2 = sm.l2.take(at, memory.l2Cycles(event) + fill) + t.l2LatencyCycles;
   // What is asked of memory waits behind the rows that all ask for.
   double dram = sm.dram.take(at, memory.dramCycles(event) + fill);
   return memory.waitsForDram(event.buffer)
@@ -350,8 +349,7 @@ void Replayer::runWarp(uint32_t index, double until) {
 KernelTime Replayer::result() const {
   KernelTime time;
   const auto resident = uint64_t(memory.getResident());
-  double waves =
-      std::max(1.0, double((launch.ctas + resident - 1) / resident));
+  double waves = std::max(1.0, double((launch.ctas + resident - 1) / resident));
   double last = end;
   for (const WarpState &warp : warps)
     for (const WarpState::Store &store : warp.stores)
