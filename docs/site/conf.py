@@ -15,7 +15,7 @@ with open(os.path.join(root, "CMakeLists.txt"), encoding="utf-8") as file:
     release = re.search(r"project\(fp8 VERSION ([\d.]+)", file.read())[1]
 version = os.environ.get("FP8_SITE_VERSION", release)
 
-extensions = ["myst_parser", "sphinx.ext.graphviz", "sphinx_copybutton", "sources", "mlir_lexer"]
+extensions = ["myst_parser", "sphinx.ext.graphviz", "sphinx_copybutton", "sources", "literals", "mlir_lexer"]
 exclude_patterns = []
 suppress_warnings = ["misc.highlighting_failure"]  # of excerpts with ... in them
 
