@@ -43,8 +43,10 @@ def toctrees():
 
 
 def clean(text):
-    """Markdown of mlir-tblgen without the comment that heads it and what is for MLIR's own site."""
-    return re.sub(r"^\[TOC\]\n", "", re.sub(r"\A<!--.*?-->\n", "", text, flags=re.S), flags=re.M)
+    """Markdown of mlir-tblgen without the comment that heads it and what is for MLIR's own site. What heads a table is no heading: in the
+    list of what is on a page, the ops stand alone."""
+    text = re.sub(r"^\[TOC\]\n", "", re.sub(r"\A<!--.*?-->\n", "", text, flags=re.S), flags=re.M)
+    return re.sub(r"^#### (\w+:|Options)$", lambda match: "**%s**" % match[1].rstrip(":"), text, flags=re.M)
 
 
 def rows(text, header):
