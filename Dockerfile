@@ -3,10 +3,14 @@
 #   docker build -t fp8 .                      # the wheel, installed
 #   docker run --rm -v "$PWD:/work" fp8 fp8-opt examples/gemm.mlir --fp8-gemm-to-ptx=chip=sm_100a --emit=ptx -o gemm.ptx
 #   docker build -t fp8-dev --target dev .     # what ./dev needs, for work on fp8 itself
+#   docker run --rm -v "$PWD:/fp8" fp8-dev ./dev demo
 FROM debian:bookworm-slim AS dev
-WORKDIR /fp8
+# A repository may be mounted on /fp8: ptxas lies outside of it, and git trusts its owner.
+WORKDIR /opt/setup
 COPY dev ./
-RUN ./dev setup && rm -rf /var/lib/apt/lists/*
+RUN ./dev setup && ln -s "$PWD"/build/ptxas/lib/python3*/site-packages/nvidia/cu13/bin/ptxas /usr/local/bin/ \
+ && git config --system safe.directory /fp8 && rm -rf /var/lib/apt/lists/*
+WORKDIR /fp8
 
 FROM dev AS build
 COPY . .
