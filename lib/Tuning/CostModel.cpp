@@ -268,9 +268,8 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
     double &tensor = result.bounds[static_cast<int>(Bound::Tensor)];
     double heat = std::clamp((tensor - kCoolUs) / (kHotUs - kCoolUs), 0.0, 1.0);
     // SMs that idle in the last wave leave their power to the others.
-    std::array<double, 2> limits = {tensor, result.tiles /
-                                                machine->multiprocessors *
-                                                blocksOfOne * powerUs};
+    double waves = double(result.tiles) / machine->multiprocessors;
+    std::array<double, 2> limits = {tensor, waves * blocksOfOne * powerUs};
     tensor += heat * (combine(limits.begin(), limits.end()) - tensor);
   }
   result.bounds[static_cast<int>(Bound::L2)] *=

@@ -54,8 +54,8 @@ public:
   int64_t getStoredRows() const final;
   int64_t getStoredColumns() const final;
   TileType getStoreTile() const final;
-  /// Neighbours share rows of A where these are the larger part of what a tile
-  /// reads, by far (measured: benchmark/notes/order.md).
+  /// Neighbours share rows of A in tiles of 256 rows (measured:
+  /// benchmark/notes/order.md).
   bool hasBandsOfColumns() const final;
   int64_t getBand() const final;
   void buildRoles(const KernelBuilder &base) const final;
