@@ -15,9 +15,14 @@ bool mlir::fp8::waitsBeforeRoles(FunctionOpInterface kernel) {
       .wasInterrupted();
 }
 
+/// True if the op itself touches memory.
+static bool touchesMemory(Operation *op) {
+  return !op->getNumRegions() && !isMemoryEffectFree(op);
+}
+
 /// True if the op touches global memory that kernels in front may write.
 static bool touchesOthers(Operation *op, FunctionOpInterface kernel) {
-  if (op->getNumRegions() || isMemoryEffectFree(op))
+  if (!touchesMemory(op))
     return false;
   return llvm::any_of(op->getOperands(), [&](Value operand) {
     if (!isa<TensorMapType, MemRefType>(operand.getType()))
@@ -56,10 +61,81 @@ static SmallVector<Block *> getBlocksAround(Operation *op, RoleOp role) {
   return SmallVector<Block *>(llvm::reverse(blocks));
 }
 
+/// True if the op stores to global memory.
+static bool stores(Operation *op) {
+  if (!touchesMemory(op) ||
+      llvm::none_of(op->getOperandTypes(),
+                    llvm::IsaPred<TensorMapType, MemRefType>))
+    return false;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  return !effects || effects.hasEffect<MemoryEffects::Write>();
+}
+
+/// The first op of the role that stores; null if none does.
+static Operation *getFirstStore(RoleOp role) {
+  Operation *first = nullptr;
+  role->walk([&](Operation *op) {
+    if (!stores(op))
+      return WalkResult::advance();
+    first = op;
+    return WalkResult::interrupt();
+  });
+  return first;
+}
+
+/// Lets the kernel behind start in front of the role's first store of the last
+/// tile, if the role stores.
+static void startNextAtStore(RoleOp role, GridWait &wait) {
+  Operation *store = getFirstStore(role);
+  if (!store)
+    return;
+  wait.startsNext = store;
+  for (Operation *op = store; op != role; op = op->getParentOp())
+    if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
+      wait.tiles = loop;
+}
+
+/// A role that waits where it begins.
+static GridWait waitAtBegin(RoleOp role) {
+  Operation *begin = &role.getBody().front().front();
+  GridWait wait{begin, /*startsNext=*/begin};
+  startNextAtStore(role, wait);
+  return wait;
+}
+
+/// True if the role takes accumulators from tensor memory.
+static bool takesAccumulators(RoleOp role) {
+  return role
+      ->walk([](Operation *op) {
+        for (Type type : op->getOperandTypes()) {
+          EndTypeInterface end = getEndOf(type);
+          if (end && !end.isProducer() &&
+              isa<OutputPipelineType>(end.getRing()))
+            return WalkResult::interrupt();
+        }
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Tensor memory that a CTA needs must be its own before it lets the kernel
+/// behind start: the CTA of another kernel may take it and keep it while it
+/// waits for this kernel to end (PTX ISA, tcgen05.alloc, griddepcontrol). A
+/// role that takes accumulators starts behind the allocation of its ring, and
+/// the first signal of a CTA counts: with several rings its end is the signal.
+static GridWait getGridWaitBehindAllocation(RoleOp role,
+                                            FunctionOpInterface kernel) {
+  GridWait wait;
+  unsigned allocations = 0;
+  kernel->walk([&](CreateMmaWarpOp) { ++allocations; });
+  if (allocations == 1 && takesAccumulators(role))
+    startNextAtStore(role, wait);
+  return wait;
+}
+
 static GridWait getGridWait(RoleOp role, FunctionOpInterface kernel) {
-  GridWait atBegin{&role.getBody().front().front(), /*startsNext=*/true};
   if (!onlyFillsRings(role))
-    return atBegin;
+    return waitAtBegin(role);
   std::optional<SmallVector<Block *>> common;
   role->walk([&](Operation *op) {
     if (!touchesOthers(op, kernel))
@@ -74,17 +150,19 @@ static GridWait getGridWait(RoleOp role, FunctionOpInterface kernel) {
   if (!common)
     return {};
   if (common->empty())
-    return atBegin;
+    return waitAtBegin(role);
   // In a loop it waits again, which takes no time. In front of the loop LLVM
   // would leave the computation of the copies' places behind the wait.
   return {&common->back()->front()};
 }
 
 SmallVector<GridWait> mlir::fp8::getGridWaits(FunctionOpInterface kernel) {
-  bool rolesWait = kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName) &&
-                   !waitsBeforeRoles(kernel);
-  SmallVector<GridWait> waits;
-  for (auto role : kernel.getFunctionBody().front().getOps<RoleOp>())
-    waits.push_back(rolesWait ? getGridWait(role, kernel) : GridWait());
-  return waits;
+  auto getWait = [&](RoleOp role) {
+    if (!kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName))
+      return GridWait();
+    return waitsBeforeRoles(kernel) ? getGridWaitBehindAllocation(role, kernel)
+                                    : getGridWait(role, kernel);
+  };
+  return llvm::map_to_vector(kernel.getFunctionBody().front().getOps<RoleOp>(),
+                             getWait);
 }

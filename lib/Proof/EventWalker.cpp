@@ -133,12 +133,24 @@ void EventWalker::walkLeading(Operation *op, Block &out) {
       std::move(body), out);
 }
 
-void EventWalker::walk(Operation *op, Block &out) {
-  if (op == gridWait.before) {
-    add("wait for earlier grids", role, Doers{}, {}, out);
-    if (gridWait.startsNext)
-      add("start next grid", role, Doers{}, {}, out);
+void EventWalker::startNextGrid(Block &out) {
+  Block start;
+  add("start next grid", gridWait.startsNext, Doers{}, {}, start);
+  if (!gridWait.tiles) {
+    llvm::append_range(out, start);
+    return;
   }
+  // In the last trip alone.
+  Node node{Node::Kind::Choice, getSite(kernel, gridWait.startsNext)};
+  node.arms = {std::move(start), Block()};
+  out.push_back(std::move(node));
+}
+
+void EventWalker::walk(Operation *op, Block &out) {
+  if (op == gridWait.before)
+    add("wait for earlier grids", role, Doers{}, {}, out);
+  if (op == gridWait.startsNext)
+    startNextGrid(out);
   forward(op, out);
   llvm::TypeSwitch<Operation *>(op)
       .Case<scf::ForOp>([&](auto) { walkRegions(op, Node::Kind::Repeat, out); })

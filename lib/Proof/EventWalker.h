@@ -27,10 +27,9 @@ public:
   using Fields = std::vector<std::pair<std::string, Quantity>>;
 
   EventWalker(ExtractedEvents &kernel, const HandleFlow &flow,
-              ClusterRanks ranks, RoleOp role, bool startsNextAtAllocation,
-              GridWait gridWait)
+              ClusterRanks ranks, RoleOp role, GridWait gridWait)
       : kernel(kernel), flow(flow), ranks(ranks), role(role),
-        startsNextAtAllocation(startsNextAtAllocation), gridWait(gridWait) {}
+        gridWait(gridWait) {}
 
   ::fp8::proof::RoleEvents walk();
 
@@ -53,6 +52,8 @@ private:
   void walk(Operation *op, Block &out);
   void walkRegions(Operation *op, Node::Kind kind, Block &out);
   void walkWhile(Operation *op, Block &out);
+  /// Where the role lets the kernel behind start.
+  void startNextGrid(Block &out);
   void walkLeading(Operation *op, Block &out);
   /// The ops in front of the guard, and those of a turn behind it.
   void addLoop(Operation *op, Block before, Block turn, Block &out);
@@ -129,7 +130,6 @@ private:
   ClusterRanks ranks;
   RoleOp role;
   /// The next kernel may start once tensor memory is allocated.
-  bool startsNextAtAllocation;
   GridWait gridWait;
   ::fp8::proof::RoleEvents result;
   /// By the number of the end.

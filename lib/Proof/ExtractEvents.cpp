@@ -41,7 +41,6 @@ private:
   HandleFlow flow;
   ClusterShape cluster;
   ExtractedEvents result;
-  bool startsNextAtAllocation = false;
 };
 
 } // namespace
@@ -99,11 +98,6 @@ void KernelExtractor::addStart() {
       !waitsBeforeRoles(kernel))
     return;
   add("wait for earlier grids", kernel, kAll, {}, start);
-  unsigned allocations = 0;
-  kernel->walk([&](CreateMmaWarpOp) { ++allocations; });
-  startsNextAtAllocation = allocations == 1;
-  if (!allocations)
-    add("start next grid", kernel, kAll, {}, start);
 }
 
 void KernelExtractor::dealRegisters() {
@@ -135,9 +129,8 @@ ExtractedEvents KernelExtractor::extract() {
   addStart();
   auto roles = kernel.getFunctionBody().front().getOps<RoleOp>();
   for (auto [role, wait] : llvm::zip_equal(roles, getGridWaits(kernel)))
-    events.roles.push_back(EventWalker(result, flow, ClusterRanks(cluster),
-                                       role, startsNextAtAllocation, wait)
-                               .walk());
+    events.roles.push_back(
+        EventWalker(result, flow, ClusterRanks(cluster), role, wait).walk());
   dealRegisters();
   // CTAs that divide K wait for one another where they close the exchange.
   if (events.clusterSize > 1 && cluster.k == 1) {

@@ -34,9 +34,6 @@ void EventWalker::createMmaWarp(Operation *op, Block &out) {
       {{"id", getSingle(place, place.plan.namedBarrier)},
        {"threads", {plan.handoffThreads}}},
       out);
-  if (!startsNextAtAllocation)
-    return;
-  add("start next grid", op, kAll, {}, out);
 }
 
 void EventWalker::releaseMmaWarp(Operation *op, Block &out) {

@@ -283,33 +283,6 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
   return result;
 }
 
-/// The fraction by which the loop of a programmatic launch takes longer.
-double KernelModel::getEarlyShare(const Problem &problem,
-                                  const Prediction &prediction) const {
-  double share = 0;
-  // CTAs run where SMs were free, and so two on the SMs of one TPC before every
-  // TPC has one. With half of the SMs, or all, each has as many as another.
-  double busy = double(prediction.tiles) / machine->multiprocessors;
-  if (busy > 0.5 && busy < 1) {
-    double uneven = 2 * (1 - busy);
-    share += machine->earlyIdleShare * uneven * uneven;
-  }
-  // The CTAs of a column of tiles no longer ask for B together. CTAs that
-  // divide K notice nothing. Two warpgroups notice little of it, and nothing if
-  // K is short or they share A. Of tensor memory nothing was measured.
-  constexpr int64_t kMany = 4, kShort = 2048;
-  if (problem.m > kernel.config.tileM && kernel.config.cluster.k == 1) {
-    bool noticesLittle =
-        kernel.warpgroups ? problem.k > kShort && busy >= 1 && !kernel.sharesA
-                          : prediction.waves >= kMany;
-    if (kernel.warpgroups == 1)
-      share += machine->earlyTogetherShare;
-    else if (noticesLittle)
-      share += machine->earlyTogetherShare / 4;
-  }
-  return share;
-}
-
 /// The fraction by which the loop takes longer where CTAs that divide K also
 /// share columns of tiles. Two rows of tiles notice little of it unless they
 /// have rows in common, and so do two warpgroups.
@@ -378,15 +351,13 @@ std::optional<Predictions> KernelModel::predict(const Problem &problem,
       lanes + bounds.fillWait;
   std::array<double, 3> together = {loop + later, dram, bounds.fill};
   double body = combine(together.begin(), together.end());
-  auto launched = [&](double launch, double longer) {
+  auto launched = [&](double launch) {
     Prediction one = bounds;
     one.launch = launch;
-    one.total = launch + body + longer + last;
+    one.total = launch + body + last;
     return one;
   };
-  return Predictions{
-      launched(launchUs, 0),
-      launched(launchUs - early, getEarlyShare(problem, bounds) * body)};
+  return Predictions{launched(launchUs), launched(launchUs - early)};
 }
 
 Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,

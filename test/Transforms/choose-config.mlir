@@ -64,9 +64,9 @@ func.func @fewer(%a: memref<12x2048xf8E4M3FN>, %as: memref<16x12xf32>, %b: memre
 
 // An entry of the table that is no kernel is passed over.
 // CHECK-LABEL: func.func @many
-// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128>
+// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128, launch = programmatic>
 // TUNED-LABEL: func.func @many
-// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128>
+// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128, launch = programmatic>
 // BLACKWELL-LABEL: func.func @many
 // BLACKWELL: outs({{.*}}) config <tile = 256 x {{[0-9]+}} x 128, cta_group = 2
 func.func @many(%a: memref<4096x7168xf8E4M3FN>, %as: memref<56x4096xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<4096x2112xbf16>) {
@@ -103,9 +103,9 @@ func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x
 
 // Any operand may know: M comes from A's scales, N from B, K from A; the tiles of all of a batch count.
 // CHECK-LABEL: func.func @partly
-// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128, edge = first>
+// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128, launch = programmatic, edge = first>
 // TUNED-LABEL: func.func @partly
-// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128, edge = first>
+// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128, launch = programmatic, edge = first>
 func.func @partly(%a: memref<64x?x7168xf8E4M3FN>, %as: memref<?x56x256xf32>, %b: memref<?x2112x?xf8E4M3FN>, %bs: memref<?x17x?xf32>, %d: memref<?x?x?xbf16>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x?x7168xf8E4M3FN>, memref<?x56x256xf32>, memref<?x2112x?xf8E4M3FN>, memref<?x17x?xf32>)
     outs(%d : memref<?x?x?xbf16>)

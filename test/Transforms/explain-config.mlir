@@ -11,11 +11,11 @@
 
 // CHECK: @gemm for sm_90a (NVIDIA H200): M=64 N=2112 K=7168
 // CHECK-NEXT: {{^}}  tile = 64 x 32 x 128, split_k = 2, launch = programmatic, by the model
-// CHECK-NEXT: 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic': 132 tiles in 1 wave of 132 CTAs, 100% full; 6.{{[0-9]+}} us, bound by dram (3.66), launch 2.13; 'tile = 64 x 64 x 128, split_k = 2, launch = programmatic' would take 7.{{[0-9]+}}, its epilogue
+// CHECK-NEXT: 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic': 132 tiles in 1 wave of 132 CTAs, 100% full; 7.{{[0-9]+}} us, bound by dram (3.66), launch 2.42; 'tile = 64 x 48 x 128, split_k = 2, launch = programmatic' would take 7.{{[0-9]+}}, its epilogue
 // CHECK-NEXT: us launch epilogue fill tensor promotion l1 l2 depth dram tiles waves bound config
-// CHECK-NEXT: 6.{{[0-9]+}} 2.13 {{.*}} 0.00 {{.*}} 3.66 132 1 dram tile = 64 x 32 x 128, split_k = 2, launch = programmatic
+// CHECK-NEXT: 7.{{[0-9]+}} 2.42 {{.*}} 0.00 {{.*}} 3.66 132 1 dram tile = 64 x 32 x 128, split_k = 2, launch = programmatic
+// CHECK-NEXT: 88 1 dram tile = 64 x 48 x 128, split_k = 2, launch = programmatic
 // CHECK-NEXT: 66 1 dram tile = 64 x 64 x 128, split_k = 2, launch = programmatic
-// CHECK-NEXT: 132 1 l2 tile = 64 x 16 x 128, launch = programmatic
 // TUNED: {{^}}  tile = 64 x 48 x 128, stages = 2, by the table
 // TUNED-NEXT: from the tuned table; the model would choose 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic': 132 tiles
 func.func @gemm(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<64x2112xbf16>) {

@@ -6,6 +6,7 @@
 
 #include "fp8/IR/Fp8.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::fp8 {
@@ -15,18 +16,24 @@ namespace mlir::fp8 {
 /// may wait for (PTX ISA, tcgen05.alloc). Else each role waits for itself.
 bool waitsBeforeRoles(FunctionOpInterface kernel);
 
-/// How a role waits for the kernels in front.
+/// How a role waits for the kernels in front, and lets the one behind start.
 struct GridWait {
   /// The op in front of which it waits; null if it need not.
   Operation *before = nullptr;
-  /// Then it lets the kernel behind start.
-  bool startsNext = false;
+  /// The op in front of which it lets the kernel behind start; null if it does
+  /// not. In the loop `tiles` it does so before the last trip's alone.
+  Operation *startsNext = nullptr;
+  scf::ForOp tiles;
 };
 
 /// The waits of the roles, in the order of the text; none if the kernel is not
 /// programmatic. A role that only fills rings waits at the beginning of the
 /// innermost block around its copies of what is not constant; others where they
-/// begin, so that the kernel ends behind those in front.
+/// begin, so that the kernel ends behind those in front. These let the kernel
+/// behind start in front of their first store of the last tile: CTAs that start
+/// while others still compute are placed wherever an SM is free, and those that
+/// read the same operands no longer beside one another
+/// (benchmark/notes/programmatic.md).
 SmallVector<GridWait> getGridWaits(FunctionOpInterface kernel);
 
 } // namespace mlir::fp8

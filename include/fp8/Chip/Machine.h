@@ -59,10 +59,6 @@ struct Machine {
   /// The part of a launch that a programmatic launch overlaps with the end of
   /// the preceding kernel.
   double earlyUs;
-  /// The fraction by which the loop of such a kernel takes longer if little
-  /// more than half of the SMs have a tile, since its CTAs run where SMs were
-  /// free; and the fraction if several rows of tiles read the same B.
-  double earlyIdleShare, earlyTogetherShare;
   /// The SMs that clusters of more than two CTAs can use, since they do not
   /// cross GPCs.
   int64_t clusterMultiprocessors;

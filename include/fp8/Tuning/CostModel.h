@@ -88,8 +88,6 @@ private:
   /// All but the launch and the total.
   Prediction getBounds(const Problem &problem) const;
   double getDividedShare(const Problem &problem) const;
-  double getEarlyShare(const Problem &problem,
-                       const Prediction &prediction) const;
   double getConstantUs(const Problem &problem,
                        const Prediction &prediction) const;
 

@@ -5,6 +5,7 @@
 #include "RingLowering.h"
 #include "fp8/Analysis/GridWait.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
@@ -45,20 +46,21 @@ static void initExchange(ExchangeOp op, Value sharedMemory,
        type.getCtas() * type.getFragment().getWarps());
 }
 
-/// Lets the kernel behind this one start when this CTA needs nothing more that
-/// another may hold. Tensor memory is such a thing: the CTA of another kernel
-/// may take it and keep it while it waits for this kernel to end (PTX ISA,
-/// tcgen05.alloc, griddepcontrol).
-static void startNextBehindAllocation(FunctionOpInterface kernel,
-                                      OpBuilder builder) {
-  SmallVector<CreateMmaWarpOp> allocations;
-  kernel->walk([&](CreateMmaWarpOp op) { allocations.push_back(op); });
-  // The first of several signals would count: the end of the kernel is one.
-  if (allocations.size() > 1)
+/// Lets the kernel behind this one start where the role says.
+static void startNextInRole(GridWait wait, OpBuilder builder) {
+  builder.setInsertionPoint(wait.startsNext);
+  BarrierBuilder barriers(builder, wait.startsNext->getLoc());
+  if (!wait.tiles) {
+    barriers.make<GridDependencyOp>(GridDependency::StartNext);
     return;
-  if (!allocations.empty())
-    builder.setInsertionPointAfter(allocations.front());
-  GridDependencyOp::create(builder, kernel.getLoc(), GridDependency::StartNext);
+  }
+  Value next = barriers.make<arith::AddIOp>(wait.tiles.getInductionVar(),
+                                            wait.tiles.getStep());
+  Value isLast = barriers.make<arith::CmpIOp>(arith::CmpIPredicate::sge, next,
+                                              wait.tiles.getUpperBound());
+  barriers.ifThen(isLast, [](BarrierBuilder &last) {
+    last.make<GridDependencyOp>(GridDependency::StartNext);
+  });
 }
 
 KernelStart mlir::fp8::buildPrologue(FunctionOpInterface kernel) {
@@ -90,10 +92,8 @@ KernelStart mlir::fp8::buildPrologue(FunctionOpInterface kernel) {
   });
   barriers.make<SyncOp>(isCluster ? SyncScope::ClusterStart : SyncScope::Cta);
   // All that went before touched this CTA's own memory alone.
-  if (startsEarly && waitsBeforeRoles(kernel)) {
+  if (startsEarly && waitsBeforeRoles(kernel))
     barriers.make<GridDependencyOp>(GridDependency::Wait);
-    startNextBehindAllocation(kernel, builder);
-  }
 
   for (auto [role, wait] :
        llvm::zip_equal(entry.getOps<RoleOp>(), getGridWaits(kernel))) {
@@ -102,13 +102,12 @@ KernelStart mlir::fp8::buildPrologue(FunctionOpInterface kernel) {
             .wasInterrupted();
     builder.setInsertionPointToStart(&role.getBody().front());
     RoleThreadOp::create(builder, role.getLoc(), start.warpId, promotes);
-    if (!wait.before)
-      continue;
-    builder.setInsertionPoint(wait.before);
-    GridDependencyOp::create(builder, role.getLoc(), GridDependency::Wait);
+    if (wait.before) {
+      builder.setInsertionPoint(wait.before);
+      GridDependencyOp::create(builder, role.getLoc(), GridDependency::Wait);
+    }
     if (wait.startsNext)
-      GridDependencyOp::create(builder, role.getLoc(),
-                               GridDependency::StartNext);
+      startNextInRole(wait, builder);
   }
   // Those that divide K wait for one another where they close the exchange.
   if (isCluster && cluster.k == 1)

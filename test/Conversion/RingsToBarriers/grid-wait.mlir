@@ -16,11 +16,20 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %pa, %pb, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.producer<!ring>, !fp8.consumer<!ring>
-    // What stores waits where it begins.
+    // What stores waits where it begins. The kernel behind starts in front of
+    // the last tile's first store.
     // CHECK: fp8.role "read" warps(4)
     // CHECK: fp8.role_thread
     // CHECK-NEXT: fp8.grid_dependency wait
+    // CHECK-NOT: fp8.grid_dependency
+    // CHECK: scf.for %[[TILE:.*]] = %{{.*}} to %[[TILES:.*]] step %[[STEP:[a-z0-9_]+]]
+    // CHECK: fp8.read_element
+    // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[TILE]], %[[STEP]] : index
+    // CHECK-NEXT: %[[LAST:.*]] = arith.cmpi sge, %[[NEXT]], %[[TILES]] : index
+    // CHECK-NEXT: scf.if %[[LAST]] {
     // CHECK-NEXT: fp8.grid_dependency start_next
+    // CHECK-NEXT: }
+    // CHECK-NEXT: memref.store
     fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!ring> {
       %last = scf.for %tile = %c0 to %tiles step %c1 iter_args(%e = %end) -> (!fp8.consumer<!ring>) {
         %l = scf.for %i = %c0 to %n step %c1 iter_args(%f = %e) -> (!fp8.consumer<!ring>) {
@@ -75,5 +84,7 @@ gpu.module @kernels {
     gpu.return
   }
 }
-// EVENTS-COUNT-2: wait for earlier grids
+// EVENTS: wait for earlier grids
+// EVENTS: start next grid
+// EVENTS: wait for earlier grids
 // EVENTS-NOT: wait for earlier grids
