@@ -28,8 +28,9 @@ if(FP8_GLIBC)
 endif()
 
 # fp8_link_for_other_machines(NAME MAP): the shared library exports what the version script says, and runs where glibc is FP8_GLIBC or later.
+# The Python package knows a build by its build ID.
 function(fp8_link_for_other_machines name map)
-  target_link_options(${name} PRIVATE -static-libstdc++ -Wl,--gc-sections -Wl,--version-script=${map})
+  target_link_options(${name} PRIVATE -static-libstdc++ -Wl,--gc-sections -Wl,--build-id=sha1 -Wl,--version-script=${map})
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${map})
   if(FP8_GLIBC)
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:Fp8GlibcFallbacks>)

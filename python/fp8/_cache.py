@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from . import _library
+from . import _elf, _library
 from ._compiler import KernelObject, Resources
 from ._log import logger
 
@@ -40,10 +41,12 @@ def directory() -> Path | None:
         return None
 
 
+_build_id = functools.lru_cache(maxsize=None)(_elf.build_id)
+
+
 def _library_identity() -> str:
-    """Tells builds of the compiler apart."""
-    stat = _library.library_path().stat()
-    return f"{_library.version()} {stat.st_size} {stat.st_mtime_ns}"
+    """Tells builds of the compiler apart, and not the copies of one."""
+    return f"{_library.version()} {_build_id(_library.library_path())}"
 
 
 def key(*parts: str | bytes) -> str:

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import resource
+import shutil
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -13,7 +16,7 @@ import warnings
 
 import fp8
 import pytest
-from fp8 import _cache
+from fp8 import _cache, _elf, _library
 
 SPEC = fp8.GemmSpec(config="tile = 64 x 32 x 128")
 
@@ -118,6 +121,56 @@ def test_clearing_spares_what_others_put_there(folder):
     (folder / "package.json").write_text("{}")
     assert fp8.clear_cache() == 3
     assert [path.name for path in folder.iterdir()] == ["package.json"]
+
+
+def test_copies_of_a_library_are_one_build(folder, tmp_path, monkeypatch):
+    """As where an image is made twice, or the cache was filled elsewhere: another place, another time."""
+    right = compile_one()
+    monkeypatch.setenv("FP8_LIBRARY", str(shutil.copy(_library.library_path(), tmp_path / "libfp8.so")))
+    os.utime(tmp_path / "libfp8.so", (1, 1))
+    assert compile_one().key == right.key and len(list(folder.iterdir())) == 2
+
+
+def elf(*notes, segments=1, at=64, alignment=4):
+    """A file of 64 bits, the lowest byte first, with notes: name, type, contents."""
+
+    def pad(data):
+        return data.ljust(-(-len(data) // alignment) * alignment, b"\0")
+
+    packed = b"".join(pad(pad(struct.pack("<3I", len(name), len(contents), kind) + name) + contents) for name, kind, contents in notes)
+    header = b"\x7fELF\x02\x01".ljust(32, b"\0") + struct.pack("<Q14xHH", at, 56, segments).ljust(32, b"\0")
+    others = (segments - 1) * struct.pack("<IIQQQQQQ", 1, 0, 0, 0, 0, 0, 0, 0)
+    return header + others + struct.pack("<IIQQQQQQ", 4, 0, at + 56 * segments, 0, 0, len(packed), 0, alignment) + packed
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        elf((b"GNU\0", 3, b"\xab" * 20)),
+        elf((b"GNU\0", 5, b"\x01" * 16), (b"other\0", 3, b"\x02" * 20), (b"GNU\0", 3, b"\xab" * 20)),
+        elf((b"GNU\0", 3, b"\xab" * 20), segments=7),
+        elf((b"GNU\0", 5, b"\x01" * 4), (b"other\0", 3, b"\x02" * 20), (b"GNU\0", 3, b"\xab" * 20), alignment=8),
+    ],
+    ids=["alone", "behind others", "in one of several segments", "aligned to 8"],
+)
+def test_a_build_id_is_found_among_notes(tmp_path, contents):
+    (tmp_path / "library").write_bytes(contents)
+    assert _elf.build_id(tmp_path / "library") == "ab" * 20
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [b"", b"\x7fELF\x02\x01", b"!<arch>\n", elf(), elf((b"GNU\0", 3, b"\xab" * 20))[:100], elf((b"GNU\0", 1, b"\xab" * 20)), elf(at=1 << 40)],
+    ids=["empty", "a start", "another format", "no notes", "half", "another note", "no segments there"],
+)
+def test_a_file_without_a_build_id_is_its_contents(tmp_path, contents):
+    (tmp_path / "library").write_bytes(contents)
+    assert _elf.build_id(tmp_path / "library") == hashlib.sha256(contents).hexdigest()
+
+
+def test_the_library_has_a_build_id():
+    """Without one its whole contents are read, which takes a hundred times as long."""
+    assert len(_elf.build_id(_library.library_path())) == 40
 
 
 def test_an_empty_name_is_no_cache(monkeypatch, count_compiled):
