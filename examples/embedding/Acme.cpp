@@ -38,6 +38,15 @@ LogicalResult acme::ReleaseLateOp::inferReturnTypes(
   return success();
 }
 
+LogicalResult acme::SkipOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
+    OpaqueProperties, RegionRange, SmallVectorImpl<Type> &types) {
+  Type end = operands[0].getType();
+  auto ready = dyn_cast<mlir::fp8::ReadyType>(end);
+  types.push_back(ready ? ready.getEnd() : end);
+  return success();
+}
+
 // What the plan of a kernel asks of an op: the stage goes on as the end (the
 // default), and its slot is handed over.
 Value acme::ReleaseLateOp::getHandedOver() { return getStage(); }
@@ -68,6 +77,18 @@ struct LowerAccumulate : public OpRewritePattern<acme::AccumulateOp> {
   }
 };
 
+struct LowerSkip : public OpRewritePattern<acme::SkipOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(acme::SkipOp op,
+                                PatternRewriter &rewriter) const override {
+    Value stage =
+        mlir::fp8::AcquireOp::create(rewriter, op.getLoc(), op.getEnd());
+    rewriter.replaceOpWithNewOp<mlir::fp8::ReleaseOp>(op, stage);
+    return success();
+  }
+};
+
 struct LowerReleaseLate : public OpRewritePattern<acme::ReleaseLateOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -91,7 +112,7 @@ struct LowerPass : public PassWrapper<LowerPass, OperationPass<ModuleOp>> {
   StringRef getDescription() const override { return "takes acme ops to fp8"; }
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<LowerAccumulate>(&getContext());
+    patterns.add<LowerAccumulate, LowerSkip>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -17,7 +17,7 @@
 
 namespace acme {
 
-/// Takes acme.accumulate to fp8 ops, in kernels of phase 1 or 2.
+/// Takes acme.accumulate and acme.skip to fp8 ops, in kernels of phase 1 or 2.
 std::unique_ptr<mlir::Pass> createLowerPass();
 
 /// Takes acme.release_late to fp8 ops, in kernels that fp8 has planned.

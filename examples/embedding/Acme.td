@@ -37,4 +37,15 @@ def Acme_ReleaseLateOp : Op<Acme_Dialect, "release_late", [InLinearFunction, Fp8
   let assemblyFormat = "$stage `after` $ns attr-dict `:` type($stage)";
 }
 
+def Acme_SkipOp : Op<Acme_Dialect, "skip", [InLinearFunction, Fp8_LinearOpInterface, Fp8_HandleOpInterface, Fp8_RoleWork<"Any">,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>, MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
+  let summary = "hands the next slot back unread";
+  let description = [{
+    Waits for the end's next slot, unless the end is ready, and hands it back. `acme-lower` makes `fp8.acquire` and `fp8.release` of it.
+  }];
+  let arguments = (ins Fp8_AnyWaitable:$end);
+  let results = (outs Fp8_AnyEnd:$next);
+  let assemblyFormat = "$end attr-dict `:` type($end)";
+}
+
 #endif // ACME

@@ -3,6 +3,7 @@
 // what nobody does, and nothing is read that nobody wrote (K2 to K7).
 
 #include "fp8/Analysis/KernelPlan.h"
+#include "fp8/IR/LinearUse.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -103,6 +104,22 @@ LogicalResult KernelPlan::checkRules(FunctionOpInterface kernel) {
   return failure(result.wasInterrupted());
 }
 
+/// True if an op of another dialect may take slots of the ring; nobody knows
+/// how many.
+static bool isTakenByForeignOp(Operation *ring, const HandleFlow &flow) {
+  auto isOfRing = [&](Value value) {
+    return llvm::is_contained(flow.getRings(value), ring);
+  };
+  return ring->getParentOp()
+      ->walk([&](Operation *op) {
+        bool mayTake = !isa_and_nonnull<Fp8Dialect>(op->getDialect()) &&
+                       mayWaitForSlot(op) &&
+                       llvm::any_of(op->getOperands(), isOfRing);
+        return mayTake ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// (K4) If one end of a ring takes slots, all do: the others would keep it
 /// waiting.
 static LogicalResult checkBothSides(Operation *ring, const HandleFlow &flow) {
@@ -115,7 +132,7 @@ static LogicalResult checkBothSides(Operation *ring, const HandleFlow &flow) {
     else if (!taker)
       taker = acquires.front();
   }
-  if (!taker || !idle)
+  if (!taker || !idle || isTakenByForeignOp(ring, flow))
     return success();
   InFlightDiagnostic diagnostic =
       taker->emitOpError()
@@ -326,7 +343,8 @@ static LogicalResult checkTrips(Operation *ring, const HandleFlow &flow) {
     }
     APInt step;
     auto width = uneven ? dyn_cast<Value>(*uneven.getSingleStep()) : Value();
-    if (!more || !matchPattern(width, m_ConstantInt(&step)) || step != 1)
+    if (!more || !matchPattern(width, m_ConstantInt(&step)) || step != 1 ||
+        isTakenByForeignOp(ring, flow))
       continue;
     InFlightDiagnostic diagnostic =
         acquires.front()->emitOpError()

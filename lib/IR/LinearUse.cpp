@@ -1,14 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What an op does with a linear value that it uses.
 
-#include "fp8/IR/Fp8.h"
 #include "fp8/IR/LinearUse.h"
+#include "fp8/IR/Fp8.h"
 
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
+
+bool mlir::fp8::mayAccessBarriers(Operation *op) {
+  auto effects = getEffectsRecursively(op);
+  return !effects || llvm::any_of(*effects, [](auto &effect) {
+    return isa<BarrierResource>(effect.getResource());
+  });
+}
+
+bool mlir::fp8::mayWaitForSlot(Operation *op) {
+  auto linear = dyn_cast<LinearOpInterface>(op);
+  return linear && llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+           return getEndOf(operand.get().getType()) && linear.mayWait(operand);
+         });
+}
 
 bool mlir::fp8::isWithin(OpOperand &use, OperandRange range) {
   unsigned index = use.getOperandNumber();

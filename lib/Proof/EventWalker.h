@@ -76,7 +76,7 @@ private:
   void walkStep(Operation *op, Block &out);
   void acquire(Operation *op, Block &out);
   void wait(Operation *op, Value end, StringRef kind, Block &out);
-  void handOver(Operation *op, Value stage, bool advances, Block &out);
+  void handOver(Operation *op, Value stage, Block &out);
   void commit(Operation *op, Value stage, const Place &place, Block &out);
   void arrive(Operation *op, Value stage, const Place &place, Block &out);
   void close(Operation *op, Value end, Block &out);

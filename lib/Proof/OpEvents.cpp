@@ -3,6 +3,7 @@
 // the op means (docs/Semantics.md) and from its plan.
 
 #include "EventWalker.h"
+#include "fp8/IR/LinearUse.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -191,8 +192,7 @@ void EventWalker::arrive(Operation *op, Value stage, const Place &place,
     add("arrive", op, kElected, {{"at", at}}, out);
 }
 
-void EventWalker::handOver(Operation *op, Value stage, bool advances,
-                           Block &out) {
+void EventWalker::handOver(Operation *op, Value stage, Block &out) {
   Place place = getPlace(op, stage);
   auto plan = getPlan<StagePlanAttr>(op);
   Type type = stage.getType();
@@ -206,7 +206,8 @@ void EventWalker::handOver(Operation *op, Value stage, bool advances,
     commit(op, stage, place, out);
   else if (!isSignalled)
     arrive(op, stage, place, out);
-  if (advances)
+  // A signalled stage is stepped over by itself.
+  if (llvm::none_of(op->getResultTypes(), llvm::IsaPred<SignalledType>))
     advance(op, place, out);
 }
 
@@ -393,8 +394,6 @@ void EventWalker::walkStep(Operation *op, Block &out) {
         wait(op, its.getEnd(), "test", node.arms[0]);
         out.push_back(std::move(node));
       })
-      .Case([&](ArriveOp its) { handOver(op, its.getStage(), false, out); })
-      .Case([&](ReleaseOp its) { handOver(op, its.getStage(), true, out); })
       .Case([&](StepOp its) {
         advance(op, getPlace(op, its.getSignalled()), out);
       })
@@ -427,6 +426,11 @@ void EventWalker::walkStep(Operation *op, Block &out) {
       .Case<StoreOp>([&](auto) { store(op, out); })
       .Case<ReduceScatterOp>([&](auto) { reduceScatter(op, out); })
       .Default([&](Operation *) {
+        if (Value stage = getHandedOver(op))
+          return handOver(op, stage, out);
+        if (mayWaitForSlot(op))
+          obstruct(op, "the comparison does not know what '" +
+                           op->getName().getStringRef() + "' becomes");
         bool handles = llvm::any_of(op->getRegions(), [](Region &region) {
           return region
               .walk([](Operation *inner) {

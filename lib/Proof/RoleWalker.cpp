@@ -9,6 +9,7 @@
 #include "Marks.h"
 #include "Polls.h"
 #include "Provenance.h"
+#include "fp8/IR/LinearUse.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -309,6 +310,11 @@ void RoleWalker::walkStep(Operation *op, KBlock &out) {
         out.push_back(std::move(step));
       })
       .Default([&](Operation *) {
+        if (mayWaitForSlot(op))
+          obstruct(op,
+                   "the proof does not know for what '" +
+                       op->getName().getStringRef() +
+                       "' waits; convert it to ops of fp8 before the proof");
         if (Value stage = getHandedOver(op)) {
           addStep(Kind::Signal, op, stage, out);
           out.back().isByCopies = isHandedOverByCopies(stage);

@@ -36,6 +36,11 @@ def Fp8_TryWaitOp
   let results = (outs I1:$done);
   let assemblyFormat = "$end attr-dict `:` type($end)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::fp8::LinearUse getLinearUse(::mlir::OpOperand &) { return ::mlir::fp8::LinearUse::Borrow; }
+    bool lendsResult(::mlir::OpResult) { return true; }
+    bool mayWait(::mlir::OpOperand &) { return false; }
+  }];
 }
 
 def Fp8_WaitOp : Fp8_ConsumingOp<"wait", [Fp8_HandleOpInterface, Fp8_RoleWork<"Any">, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {

@@ -87,6 +87,12 @@ def Fp8_LinearOpInterface : OpInterface<"LinearOpInterface"> {
         return false;
       }]>,
     InterfaceMethod<[{
+        True if the op may wait until a slot of the ring end in this operand is handed over. By default an op that may access barriers may wait.
+        The proof follows the waits of fp8's ops and takes no other op that may wait.
+      }], "bool", "mayWait", (ins "::mlir::OpOperand &":$end), /*methodBody=*/[{}], /*defaultImplementation=*/[{
+        return ::mlir::fp8::mayAccessBarriers($_op);
+      }]>,
+    InterfaceMethod<[{
         True if the op's regions may not capture linear values from outside (a role runs on other warps).
       }], "bool", "refusesCapture", (ins), /*methodBody=*/[{}], /*defaultImplementation=*/[{
         return false;

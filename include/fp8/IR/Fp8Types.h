@@ -33,6 +33,9 @@ bool holdsHandles(Type type);
 /// The operands that are tiles or accumulators.
 SmallVector<Value> getViewOperands(Operation *op);
 
+/// True if the op declares an effect on barriers, or declares no effects.
+bool mayAccessBarriers(Operation *op);
+
 /// The compiler uses the facts of chips under this name.
 namespace chip = ::fp8::chip;
 

@@ -39,6 +39,10 @@ bool runsRegionsInPlace(Operation *op);
 void visitRegionEdges(RegionBranchOpInterface op, Operation *from,
                       llvm::function_ref<void(OperandRange, ValueRange)> visit);
 
+/// True if the op may wait for a slot, or take one, at one of the ring ends
+/// that it is given. Ops that hand ends on along control flow do neither.
+bool mayWaitForSlot(Operation *op);
+
 /// True if a select uses the value.
 bool isSelected(Value value);
 

@@ -150,6 +150,9 @@ def Fp8_CreateEpilogueWarpOp : Fp8_ConsumingOp<"create_epilogue_warp", [Fp8_Hand
   let results = (outs Fp8_EpilogueWarpType:$warp);
   let assemblyFormat = "$end `,` $ready attr-dict `:` qualified(type($end)) `,` qualified(type($ready)) `->` qualified(type($warp))";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool mayWait(::mlir::OpOperand &) { return false; }
+  }];
 }
 
 def Fp8_ReleaseEpilogueWarpOp : Fp8_ConsumingOp<"release_epilogue_warp", [Fp8_RoleWork<"Any">]> {
