@@ -26,16 +26,18 @@ namespace {
 struct Term {
   StringRef name;
   double us;
+  bool isBound = false; ///< of the loops: only the largest counts
 };
 } // namespace
 
 static SmallVector<Term> getTerms(const tuning::Prediction &prediction) {
   SmallVector<Term> terms = {{"launch", prediction.launch},
                              {"epilogue", prediction.epilogue},
-                             {"fill", prediction.fill}};
+                             {"fill", prediction.fill},
+                             {"wait", prediction.fillWait}};
   for (int bound = 0; bound < tuning::kNumBounds; ++bound)
-    terms.push_back(
-        {getName(static_cast<tuning::Bound>(bound)), prediction.bounds[bound]});
+    terms.push_back({getName(static_cast<tuning::Bound>(bound)),
+                     prediction.bounds[bound], /*isBound=*/true});
   return terms;
 }
 
@@ -52,8 +54,7 @@ static std::string compare(const RankedConfig &best,
   Term most{"", 0}, instead{"", 0};
   for (auto [mine, its] :
        llvm::zip_equal(getTerms(best.prediction), getTerms(other.prediction))) {
-    bool counts = its.name == bound || its.name == "launch" ||
-                  its.name == "epilogue" || its.name == "fill";
+    bool counts = !its.isBound || its.name == bound;
     if (!counts || its.us - mine.us <= most.us - instead.us)
       continue;
     most = its;

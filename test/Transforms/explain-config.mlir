@@ -2,7 +2,7 @@
 // RUN: fp8-opt %s --fp8-explain-config="chip=sm_90a tuned=%S/Inputs/tuned.json" -o /dev/null | FileCheck %s --check-prefix=TUNED
 // RUN: fp8-opt %s --fp8-explain-config="chip=sm_90a format=json output=%t.json top=0" | FileCheck %s --check-prefix=SAME
 // RUN: %python -c 'import json, sys; one = json.load(open(sys.argv[1]))[0]; print(one["m"], one["n"], one["k"], one["source"], one["config"], len(one["candidates"]) > 20, sorted(one["candidates"][0]["terms"]))' %t.json | FileCheck %s --check-prefix=JSON
-// JSON: 64 2112 7168 model tile = 64 x 32 x 128, split_k = 2, launch = programmatic True ['depth', 'dram', 'epilogue', 'fill', 'l1', 'l2', 'launch', 'promotion', 'tensor']
+// JSON: 64 2112 7168 model tile = 64 x 32 x 128, split_k = 2, launch = programmatic True ['depth', 'dram', 'epilogue', 'fill', 'l1', 'l2', 'launch', 'promotion', 'tensor', 'wait']
 
 // The module goes on as it came.
 // SAME: func.func @gemm
@@ -12,7 +12,7 @@
 // CHECK: @gemm for sm_90a (NVIDIA H200): M=64 N=2112 K=7168
 // CHECK-NEXT: {{^}}  tile = 64 x 32 x 128, split_k = 2, launch = programmatic, by the model
 // CHECK-NEXT: 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic': 132 tiles in 1 wave of 132 CTAs, 100% full; 7.{{[0-9]+}} us, bound by dram (3.66), launch 2.42; 'tile = 64 x 48 x 128, split_k = 2, launch = programmatic' would take 7.{{[0-9]+}}, its epilogue
-// CHECK-NEXT: us launch epilogue fill tensor promotion l1 l2 depth dram tiles waves bound config
+// CHECK-NEXT: us launch epilogue fill wait tensor promotion l1 l2 depth dram tiles waves bound config
 // CHECK-NEXT: 7.{{[0-9]+}} 2.42 {{.*}} 0.00 {{.*}} 3.66 132 1 dram tile = 64 x 32 x 128, split_k = 2, launch = programmatic
 // CHECK-NEXT: 88 1 dram tile = 64 x 48 x 128, split_k = 2, launch = programmatic
 // CHECK-NEXT: 66 1 dram tile = 64 x 64 x 128, split_k = 2, launch = programmatic
