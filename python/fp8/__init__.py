@@ -32,6 +32,7 @@ from ._timeline import Timeline
 
 if TYPE_CHECKING:
     from . import builder, calibration, quantize, reference, testing, tuning
+    from ._choose import Choice, choose
     from .calibration import Calibration, calibrate
     from .quantize import quantize_blockwise
     from .reference import reference_gemm
@@ -41,6 +42,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Calibration",
+    "Choice",
     "CompileError",
     "DeviceError",
     "DeviceInfo",
@@ -66,6 +68,7 @@ __all__ = [
     "calibrate",
     "calibration",
     "chips",
+    "choose",
     "clear_cache",
     "compile",
     "device_info",
@@ -99,7 +102,15 @@ def device_info(ordinal: int = 0) -> DeviceInfo:
 
 # What needs numpy, or is seldom needed, is imported when it is asked for.
 _MODULES = ("builder", "calibration", "quantize", "reference", "testing", "tuning")
-_HOMES = {"Calibration": ".calibration", "calibrate": ".calibration", "quantize_blockwise": ".quantize", "reference_gemm": ".reference", "tune": ".tuning"}
+_HOMES = {
+    "Calibration": ".calibration",
+    "Choice": "._choose",
+    "calibrate": ".calibration",
+    "choose": "._choose",
+    "quantize_blockwise": ".quantize",
+    "reference_gemm": ".reference",
+    "tune": ".tuning",
+}
 
 if not TYPE_CHECKING:  # which knows these names from the imports above, and all others for mistakes
 

@@ -16,10 +16,15 @@ from ._compiler import Chooser
 from ._device import Device, driver_version
 from ._errors import CompileError, DeviceError
 from ._kernel import Kernel
+from ._reports import Candidate
+from ._reports import Choice as Explained
 from ._spec import GemmSpec
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+EARLY = ", launch = programmatic"
+"""The end of a configuration whose kernel may start early, but for an edge that follows it; as the compiler prints it."""
 
 LIMIT = 65536
 """Entries of a `Remembered`; when it is full, all are forgotten."""
@@ -98,8 +103,25 @@ class Choices:
         """The configuration for the problem; None or empty where the spec, or the lowering, has it."""
         if self._spec.config:
             return None
-        measured = _measured.find(self._gpu, self._spec, problem) if self._gpu else None
-        return measured or self._get_chooser().choose(*problem)
+        return self._find_measured(problem) or self._get_chooser().choose(*problem)
+
+    def _find_measured(self, problem: tuple[int, int, int]) -> str | None:
+        """The configuration that `fp8.tune` found; None where the spec pins one."""
+        return _measured.find(self._gpu, self._spec, problem) if self._gpu and not self._spec.config else None
+
+    def explain(self, problem: tuple[int, int, int]) -> tuple[str, Explained, Candidate | None]:
+        """Returns who chooses the configuration for a problem ("spec", "tuned", "table", "model" or "lowering"), what is known of the choice, and
+        what the cost model predicts of it, if it knows the configuration."""
+        measured = self._find_measured(problem)
+        spec = _with_config(self._spec, measured) if measured else self._spec
+        chooser = self._get_chooser()
+        explained = chooser.explain(spec, *problem)
+        source = "tuned" if measured else "spec" if spec.config else explained["source"]
+        config = explained.get("config")
+        found = _find_candidate(explained, config)
+        if config and not found:  # it may be known with the launch that the model does not prefer
+            found = _find_candidate(chooser.explain(spec, *problem, "programmatic" if EARLY in config else "serial"), config)
+        return source, explained, found
 
     def _get_chooser(self) -> Chooser:
         if self._chooser is None:
@@ -109,14 +131,19 @@ class Choices:
         return self._chooser
 
     def _make_chooser(self, table: str | None, machine: str | None) -> Chooser:
+        source = replace(self._spec, config=None).mlir()
         try:
-            return Chooser(self._spec.mlir(), self._chip, table, machine, self._spec.launch)
+            return Chooser(source, self._chip, table, machine, self._spec.launch)
         except CompileError as error:
             # What the user names is an error; what the cache has costs time only.
             if machine is None or os.environ.get("FP8_MACHINE"):
                 raise
             _machine.warn(machine, str(error).splitlines()[0])
-        return Chooser(self._spec.mlir(), self._chip, table, None, self._spec.launch)
+        return Chooser(source, self._chip, table, None, self._spec.launch)
+
+
+def _find_candidate(explained: Explained, config: str | None) -> Candidate | None:
+    return next((candidate for candidate in explained["candidates"] if candidate["config"] == config), None)
 
 
 _choices: Remembered[tuple[GemmSpec, str, str], Choices] = Remembered()

@@ -208,6 +208,8 @@ class Chooser:
 
     def __init__(self, source: Source, chip: str, tuned: str | None = None, machine: str | None = None, launch: str = "fastest"):
         self._module = Module(source)
+        self._launch = launch
+        self._options = f"chip={chip}" + (f" tuned='{tuned}'" if tuned else "") + (f" machine='{machine}'" if machine else "")
         paths = (os.fsencode(path) if path else None for path in (tuned, machine))
         self._owned = self._module.own("fp8ChooserCreate", "fp8ChooserFree", chip.encode(), *paths, launch.encode())
         self._lock = threading.Lock()
@@ -222,6 +224,16 @@ class Chooser:
         with self._lock:
             _library.call("fp8ChooserChoose", self._owned.handle, m, n, k, ctypes.byref(found), error=CompileError)
             return (found.value or b"").decode()
+
+    def explain(self, source: Source, m: int, n: int, k: int, launch: str | None = None) -> Choice:
+        """Returns all that is known of the choice for M, N and K.
+
+        Args:
+            source: the module of the chooser, or one that pins a configuration.
+            launch: of the candidates; None: the chooser's.
+        """
+        (explained,) = explain_configurations(source, f"{self._options} launch={launch or self._launch} problem={m}x{n}x{k} top=0")
+        return explained
 
     def fit(self, measured: str, gpu: str) -> str:
         """Returns the text of a machine file: the constants of the cost model, fitted to the times in a table of the format of `tuned`."""

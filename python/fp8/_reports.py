@@ -186,15 +186,17 @@ class Report(TypedDict):
 
 
 class Candidate(TypedDict):
-    """A configuration, with the microseconds that the cost model predicts; it says more (docs/Chooser.md)."""
+    """A configuration, with the microseconds that the cost model predicts, and their terms; it says more (docs/Chooser.md)."""
 
     config: str
     us: float
+    terms: dict[str, float]
 
 
 class _Choice(TypedDict):
     function: str
     chip: str
+    machine: str
     source: str
     reason: str
     candidates: list[Candidate]

@@ -15,7 +15,7 @@ from typing import Iterator
 from . import _measured
 from ._arrays import CUDA, Array
 from ._call import extents_of
-from ._choice import chip_of, forget_choices
+from ._choice import EARLY, chip_of, forget_choices
 from ._compile import compile
 from ._compiler import explain_configurations
 from ._device import Buffer, Device, get_device, time_launches
@@ -25,8 +25,7 @@ from ._spec import GemmSpec, check_problem
 from ._types import by_mlir
 
 _MAX_OPERAND_SETS = 1024
-# As the compiler prints a configuration, in this order.
-_EARLY, _EDGE = ", launch = programmatic", ", edge = first"
+_EDGE = ", edge = first"  # behind the launch, as the compiler prints a configuration
 
 
 @dataclass(frozen=True)
@@ -111,18 +110,18 @@ def tune(
 
 def _with_other_launch(config: str, spec: GemmSpec, chip: str, problem: tuple[int, int, int]) -> tuple[str, float]:
     """The configuration, programmatic if it is serial, else serial, with the microseconds that the cost model predicts."""
-    other = with_launch(config, programmatic=_EARLY not in config)
-    predicted = dict(candidates(replace(spec, programmatic=_EARLY in other), chip, problem, top=0))
+    other = with_launch(config, programmatic=EARLY not in config)
+    predicted = dict(candidates(replace(spec, programmatic=EARLY in other), chip, problem, top=0))
     return other, predicted[other]
 
 
 def with_launch(config: str, *, programmatic: bool) -> str:
     """The configuration with that launch."""
-    serial = config.replace(_EARLY, "")
+    serial = config.replace(EARLY, "")
     if not programmatic:
         return serial
     fields, edge, _ = serial.partition(_EDGE)
-    return fields + _EARLY + edge
+    return fields + EARLY + edge
 
 
 def operand_sets(device: Device, spec: GemmSpec, problem: tuple[int, int, int]) -> Iterator[list[Array]]:

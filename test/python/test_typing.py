@@ -35,6 +35,7 @@ reveal_type(kernel.cubin)
 reveal_type(kernel.arguments)
 reveal_type(kernel.simulate(a, d).mmas)
 reveal_type(fp8.tune(64, 128, 256)[0].config)
+reveal_type(fp8.choose(64, 128, 256).predicted_us)
 reveal_type(fp8.device_info().chip)
 reveal_type(fp8.cache_directory())
 reveal_type(fp8.__version__)
@@ -52,6 +53,7 @@ REVEALED = [
     "tuple[str, ...]",
     "int",
     "str",
+    "float | None",
     "str",
     "pathlib.Path | None",
     "str",

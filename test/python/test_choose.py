@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""fp8.choose: it names what fp8.gemm uses, and neither compiles nor needs a GPU."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+
+import fp8
+import numpy as np
+import pytest
+from conftest import ROOT
+from fp8 import _choice, _measured
+from fp8._choice import choices_of, forget_choices
+
+H200 = "NVIDIA H200"
+PROBLEMS = [(1, 2112, 7168), (40, 7168, 2048), (64, 2112, 7168), (303, 576, 9216), (4096, 7168, 2048)]
+SPECS = [fp8.GemmSpec(), fp8.GemmSpec(d_dtype="f32", b_block=1), fp8.GemmSpec(c_dtype="bf16", bias_dtype="bf16", programmatic=False), fp8.GemmSpec(constant_b=True)]
+
+
+@pytest.fixture(autouse=True)
+def afresh(tmp_path, monkeypatch):
+    monkeypatch.setenv("FP8_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("FP8_MACHINE", raising=False)
+    monkeypatch.setattr(_measured, "_by_gpu", {})
+    forget_choices()
+    yield
+    forget_choices()
+
+
+def gemm_config(spec, problem, chip="sm_90a", gpu=""):
+    """What a call whose D fp8.gemm makes would compile."""
+    spec = dataclasses.replace(spec, d_contiguous=problem[1] % 8 == 0)
+    return choices_of(spec, chip, gpu)._config_for(problem)
+
+
+@pytest.mark.parametrize("chip, gpu", [("sm_90a", ""), ("sm_90a", "NVIDIA H100 80GB HBM3"), ("sm_100a", "")])
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_is_the_choice_of_the_gemm(spec, chip, gpu):
+    for problem in PROBLEMS:
+        choice = fp8.choose(*problem, spec, chip=chip, gpu=gpu)
+        assert choice.config == gemm_config(spec, problem, chip, gpu)
+        assert choice.source == "model" and choice.predicted_us > 0
+
+
+def test_is_what_a_call_compiles(monkeypatch):
+    compiled = []
+    original = _choice.compile
+    monkeypatch.setattr(_choice, "compile", lambda spec, **options: compiled.append(spec) or original(spec, **options))
+    a, a_scale = fp8.quantize_blockwise(np.ones((40, 256), np.float32))
+    b, b_scale = fp8.quantize_blockwise(np.ones((72, 256), np.float32), (128, 128))
+    fp8.gemm(a, a_scale, b, b_scale, d_dtype="float32", simulate=True)
+    assert [spec.config for spec in compiled] == [fp8.choose(40, 72, 256, fp8.GemmSpec(d_dtype="float32")).config]
+
+
+def test_terms_add_up():
+    """docs/Chooser.md has the sum. In one wave all of the epilogue comes last; of an undivided K nothing else is added."""
+
+    def norm(*values):
+        return sum(value**6 for value in values) ** (1 / 6)
+
+    choice = fp8.choose(40, 7168, 2048, fp8.GemmSpec(config="tile = 64 x 64 x 128"), gpu=H200)
+    terms = choice.terms
+    assert terms["wait"] > 0 and terms["fill"] > 0
+    loop = norm(*(terms[bound] for bound in ("tensor", "promotion", "l1", "l2", "depth"))) + terms["wait"]
+    assert choice.predicted_us == pytest.approx(terms["launch"] + norm(loop, terms["dram"], terms["fill"]) + terms["epilogue"])
+
+
+def test_what_was_tuned_comes_first():
+    spec = fp8.GemmSpec()
+    _measured.keep(H200, dataclasses.replace(spec, d_contiguous=True), (64, 2112, 7168), "tile = 64 x 16 x 128")
+    tuned = fp8.choose(64, 2112, 7168, spec, gpu=H200)
+    assert (tuned.config, tuned.source) == ("tile = 64 x 16 x 128", "tuned") and tuned.predicted_us > 0
+    assert fp8.choose(64, 2112, 7168, spec).source == "model"
+    assert fp8.choose(65, 2112, 7168, spec, gpu=H200).source == "model"
+
+
+def test_the_table_comes_next(monkeypatch):
+    monkeypatch.setattr(_choice, "_tuned_table", lambda gpu: str(ROOT / "benchmark" / "tuned" / "h200.json"))
+    choice = fp8.choose(64, 2112, 7168, gpu=H200)
+    assert choice.source == "table" and choice.config == gemm_config(fp8.GemmSpec(), (64, 2112, 7168), gpu=H200)
+    assert "from the tuned table" in choice.reason
+
+
+@pytest.mark.parametrize("launch", ["", ", launch = programmatic"])
+def test_a_spec_that_pins_is_predicted_with_its_launch(launch):
+    choice = fp8.choose(64, 7168, 2048, fp8.GemmSpec(config="tile = 64 x 32 x 128" + launch))
+    assert (choice.config, choice.source) == ("tile = 64 x 32 x 128" + launch, "spec")
+    assert choice.terms["launch"] == pytest.approx(1.89 if launch else 2.84, abs=0.01)
+
+
+def test_what_the_model_does_not_know_has_no_time():
+    choice = fp8.choose(64, 7168, 2048, fp8.GemmSpec(config="tile = 64 x 8 x 128, stages = 2"))
+    assert choice.predicted_us is None and not choice.terms
+    assert str(choice) == "tile = 64 x 8 x 128, stages = 2, by the spec"
+
+
+def test_reads_as_a_line():
+    assert str(fp8.choose(64, 7168, 2048)) == "tile = 64 x 64 x 128, launch = programmatic, by the model, 6.19 us on NVIDIA H200"
+
+
+def test_needs_no_gpu_and_compiles_nothing(tmp_path):
+    script = "import fp8; print(fp8.choose(64, 7168, 2048, gpu='NVIDIA H200')); import sys; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=os.environ | {"FP8_CUDA_LIBRARY": "/none/libcuda.so"}, check=True)
+    assert done.stdout.splitlines()[1] == "False" and not done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("arguments, options, error, words", [
+    ((64, 64, 100), {}, ValueError, "K is 100; it must be a multiple of 16"),
+    ((0, 64, 128), {}, ValueError, "M is 0 in problem"),
+    ((64, 64.5, 128), {}, TypeError, "'float' object"),
+    ((64, 64, 128), {"chip": "sm_80"}, ValueError, "there is no chip 'sm_80'"),
+    ((64, 64, 128, fp8.GemmSpec(config="tile = 1")), {}, fp8.CompileError, "expected 'x'"),
+])
+def test_refuses(arguments, options, error, words):
+    with pytest.raises(error, match=words):
+        fp8.choose(*arguments, **options)
