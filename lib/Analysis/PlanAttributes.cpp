@@ -1,30 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A kernel's plan as attributes of its ops.
 
+#include "Meetings.h"
+
 #include "fp8/Analysis/KernelPlan.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
-
-/// Whether the op before a release is a release too, behind which the lanes
-/// have met. Both hand back slots that threads read. An accumulator's release
-/// does not count here, since each of its lanes orders its loads before they
-/// meet.
-static bool isConverged(Operation *op,
-                        function_ref<StagePlan(ReleaseOp)> getStage) {
-  auto release = dyn_cast<ReleaseOp>(op);
-  auto previous = dyn_cast_or_null<ReleaseOp>(op->getPrevNode());
-  if (!release || !previous)
-    return false;
-  auto isRead = [&](ReleaseOp candidate) {
-    auto type = dyn_cast<ConsumerStageType>(candidate.getStage().getType());
-    return type && isa<PipelineType>(type.getRing()) &&
-           !getStage(candidate).usedByMma;
-  };
-  return isRead(release) &&
-         (isRead(previous) ||
-          isa<EpilogueStageType>(previous.getStage().getType()));
-}
 
 /// The products that were started in the block of the wait since its own was,
 /// and may still be running.
@@ -65,6 +47,16 @@ static Value getPlannedHandle(Operation *op) {
              : Value();
 }
 
+/// True if the queue is as store_queue made it, so that no copy reads a slot. It
+/// is linear: no loop takes it again.
+static bool isUnusedQueue(Value queue) {
+  if (auto argument = dyn_cast<BlockArgument>(queue))
+    return isa<StoreQueueType>(queue.getType()) &&
+           argument.getOwner()->isEntryBlock() &&
+           isa<RoleOp>(argument.getOwner()->getParentOp());
+  return queue.getDefiningOp<StoreQueueOp>() != nullptr;
+}
+
 /// True if a later product stands in the block of the op.
 static bool isBeforeProduct(Operation *op) {
   return llvm::any_of(
@@ -76,8 +68,8 @@ StagePlan KernelPlan::getStagePlan(Operation *op, Value stage) const {
   StagePlan plan = getStage(stage);
   plan.overwrittenByTma = llvm::any_of(
       getRings(stage), [&](Operation *ring) { return getFullBytes(ring) > 0; });
-  plan.converged = isConverged(
-      op, [&](ReleaseOp release) { return getStage(release.getStage()); });
+  plan.converged =
+      isConverged(op, [&](Value other) { return getStage(other); });
   return plan;
 }
 
@@ -122,7 +114,9 @@ Attribute KernelPlan::getAttribute(Operation *op) const {
     Operation *maker = isa<StoreOp>(op)
                            ? queueMakers.lookup(flow->getEnd(handle))
                            : getRings(handle).front();
-    return RingPlanAttr::get(context, getRingPlan(maker));
+    RingPlan plan = getRingPlan(maker);
+    plan.unused = isUnusedQueue(handle);
+    return RingPlanAttr::get(context, plan);
   }
   if (isa<PromoteOp>(op) && isBeforeProduct(op))
     return SumPlanAttr::get(context, {{}, /*beforeProduct=*/true});

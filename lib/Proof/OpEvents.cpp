@@ -112,14 +112,14 @@ void EventWalker::acquire(Operation *op, Block &out) {
   auto plan = getPlan<StagePlanAttr>(op);
   if (!isa<ReadyType>(end.getType()))
     wait(op, end, "wait", out);
+  if (isa<MmaWarpType, EpilogueWarpType>(getEndOf(end.getType())))
+    add("tensor fence after", op, kAll, {}, out);
   // What one lane starts may hand the slot over before other lanes have seen
   // it: they meet.
   bool engineSignals = isa<ProducerStageType, MmaStageType>(stage) ||
                        (plan.usedByMma && !plan.usedByThreads);
-  if (engineSignals)
+  if (engineSignals && !plan.converged)
     add("warp sync", op, kAll, {}, out);
-  if (isa<MmaWarpType, EpilogueWarpType>(getEndOf(end.getType())))
-    add("tensor fence after", op, kAll, {}, out);
   if (!plan.bytesAtAcquire)
     return;
   // The leading CTA of a pair counts the bytes of both.
@@ -304,7 +304,7 @@ void EventWalker::requestWork(Operation *op, Block &out) {
     add("arrive expecting", op, kElected,
         {{"at", getFull(place)}, {"bytes", bytes}}, out);
   } else {
-    // Each CTA is told by a lane of its own; the lanes meet before one asks.
+    // Each CTA is told by a lane of its own.
     Quantity cta;
     for (int64_t rank = 0; rank < size; ++rank) {
       cta.byLane.emplace_back();
@@ -313,7 +313,6 @@ void EventWalker::requestWork(Operation *op, Block &out) {
     }
     add("arrive expecting remotely", op, below(size),
         {{"at", getFull(place)}, {"cta", cta}, {"bytes", bytes}}, out);
-    add("warp sync", op, kAll, {}, out);
   }
   add(size == 1 ? "request" : "request for all", op, kElected,
       {{"to", to}, {"at", getFull(place)}}, out);

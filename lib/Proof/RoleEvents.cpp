@@ -165,10 +165,14 @@ void EventWalker::store(Operation *op, Block &out) {
     from.groupStride = depth * stride;
   else
     from.warpStride = depth * stride, from.warpValues = role.getWarps();
+  // No copy reads a slot on the first lap of the queue.
+  int64_t free = getPlan<RingPlanAttr>(op).unused ? depth / batch * batch : 0;
   for (int64_t first = 0; first < slots; first += batch) {
-    add("wait for reads of stores", op, one, {{"pending", {depth / batch - 1}}},
-        out);
-    meet();
+    if (first >= free) {
+      add("wait for reads of stores", op, one,
+          {{"pending", {depth / batch - 1}}}, out);
+      meet();
+    }
     add("proxy fence", op, kAll, {}, out);
     meet();
     for (int64_t i = 0; i < std::min(batch, slots - first); ++i)

@@ -25,6 +25,13 @@ LogicalResult checkRoleWarps(Operation *op, WarpRange warps);
 /// The number of CTAs whose slots the ring hands over together, 1 or 2.
 int64_t getCtaGroup(Type ring);
 
+/// True if the slot is handed over by an engine that the elected lane sets to
+/// work, without a meeting of the warp: the lanes meet behind the wait for it.
+/// A lane that lags by a lap would wait for a phase whose parity is back, which
+/// PTX does not allow (PTX ISA, mbarrier.test_wait: the current phase or the
+/// one before it), and for ever.
+bool isSignalledByEngine(Value stage, const StagePlan &plan);
+
 /// One ring of a kernel, with the facts from which its plan follows.
 struct PlannedRing : RingPlan {
   int64_t ctaGroup = 1;      ///< the CTAs whose slots are handed over together

@@ -117,6 +117,8 @@ struct RingPlan : PlanRecord<RingPlan> {
   int64_t columns = 0;
   /// No other ring allocates tensor memory.
   bool allocatesAlone = false;
+  /// Of a store: the first through its queue.
+  bool unused = false;
 
   static constexpr auto getFields() {
     return std::tuple(PlanField{"full_arrivals", &RingPlan::fullArrivals},
@@ -130,7 +132,8 @@ struct RingPlan : PlanRecord<RingPlan> {
                       PlanField{"mma_ends", &RingPlan::mmaEnds},
                       PlanField{"has_elements", &RingPlan::hasElements},
                       PlanField{"columns", &RingPlan::columns},
-                      PlanField{"allocates_alone", &RingPlan::allocatesAlone});
+                      PlanField{"allocates_alone", &RingPlan::allocatesAlone},
+                      PlanField{"unused", &RingPlan::unused});
   }
 };
 
@@ -149,7 +152,9 @@ struct StagePlan : PlanRecord<StagePlan> {
   bool sharedAlongM = false;     ///< other CTAs along M copy into it
   bool sharedAlongN = false;     ///< other CTAs along N do
   bool hasElements = false;      ///< its hand-over arrives for copied elements
-  /// Of a release: the lanes met in the release before it.
+  /// The lanes need not meet here. Of an op that hands the stage over: they met
+  /// before it, and one lane has worked since. Of an acquire: they meet in a
+  /// later one, before anything is done.
   bool converged = false;
 
   static constexpr auto getFields() {

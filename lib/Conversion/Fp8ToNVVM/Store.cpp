@@ -186,14 +186,17 @@ Value FragmentStore::lower() {
   int64_t slots = part.layout.getNumRegisters() / registersPerSlot,
           depth = queue.getDepth(), batch = stagers.batch,
           slotBytes = KernelPlan::getSlotStride(queue);
+  bool isUnused = getPlanOrNone<RingPlanAttr>(op).unused;
   Value slot = operands.getSlot()[0];
   for (int64_t first = 0; first < slots; first += batch) {
     // The slots were last used one lap ago: all but the latest of the stagers'
-    // copies must have been read.
-    instructions.ifThen(stagers.leader, [&](Instructions &leader) {
-      leader.waitStores(depth / batch - 1, /*readOnly=*/true);
-    });
-    stagers.meet(instructions);
+    // copies must have been read. On the first lap of the queue there are none.
+    if (!isUnused || first >= depth / batch * batch) {
+      instructions.ifThen(stagers.leader, [&](Instructions &leader) {
+        leader.waitStores(depth / batch - 1, /*readOnly=*/true);
+      });
+      stagers.meet(instructions);
+    }
     lowerBatch(
         first, std::min(batch, slots - first),
         instructions.add(stagers.slots, instructions.mul(slot, slotBytes)));

@@ -30,20 +30,6 @@ static Results lowerRing(RingOp op, Operands<RingOp>, RingBuilder &builder) {
 // acquire
 //===----------------------------------------------------------------------===//
 
-/// True if the slot is handed over by an engine that the elected lane sets to
-/// work, without a meeting of the warp. All lanes have waited by then: one that
-/// lags by a lap would wait for a phase whose parity is back, which PTX does
-/// not allow (PTX ISA, mbarrier.test_wait: the current phase or the one before
-/// it), and for ever.
-static bool isSignalledWithoutMeeting(AcquireOp op) {
-  Type type = op.getStage().getType();
-  if (isa<ProducerStageType, MmaStageType>(type))
-    return true;
-  auto stage = getPlan<StagePlanAttr>(op);
-  return isa<ConsumerStageType>(type) && stage.usedByMma &&
-         !stage.usedByThreads;
-}
-
 /// The full barrier is told of the bytes to come, those of both CTAs where a
 /// pair fills the slot: its leading CTA's barrier counts for both.
 static void announceBytes(AcquireOp op, const RingCursor &cursor,
@@ -70,12 +56,13 @@ static Results lowerAcquire(AcquireOp op, Operands<AcquireOp> operands,
   EndTypeInterface end = getEndOf(op.getEnd().getType());
   if (!isa<ReadyType>(op.getEnd().getType()))
     cursor.wait(builder, end);
-  if (isSignalledWithoutMeeting(op))
-    builder.syncWarp();
   // What the other side did to tensor memory before its hand-over comes before
   // what this side does now (PTX ISA, tcgen05.fence).
   if (isa<MmaWarpType, EpilogueWarpType>(end))
     builder.make<FenceTmemOp>(FenceSide::After);
+  auto plan = getPlan<StagePlanAttr>(op);
+  if (isSignalledByEngine(op.getStage(), plan) && !plan.converged)
+    builder.syncWarp();
   announceBytes(op, cursor, builder);
   return {cursor.pack()};
 }

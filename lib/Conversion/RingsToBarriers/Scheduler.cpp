@@ -12,7 +12,10 @@ static Value getAnswerSlot(const RingCursor &cursor, Type ring,
                                               KernelPlan::kAnswerBytes));
 }
 
-/// request_work: announce the answer to every CTA of the cluster, then ask.
+/// request_work: announce the answer to every CTA of the cluster, and ask. The
+/// lanes do not meet in between: an answer that comes before the announcement
+/// completes no phase, which waits for the arrival (PTX ISA, mbarrier: the
+/// tx-count).
 static Results lowerRequestWork(RequestWorkOp op,
                                 Operands<RequestWorkOp> operands,
                                 RingBuilder &builder) {
@@ -31,7 +34,6 @@ static Results lowerRequestWork(RequestWorkOp op,
                                 lane.make<KeepInLoopOp>(thread.getLane())),
           KernelPlan::kAnswerBytes, /*arrive=*/true, /*remote=*/true);
     });
-    builder.syncWarp();
   }
   builder.ifThen(thread.getLeader(), [&](BarrierBuilder &leader) {
     if (size == 1)
