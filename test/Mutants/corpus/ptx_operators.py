@@ -126,8 +126,8 @@ def elects_nobody(program, i):
 def hoist(program, i):
     """Exchanges an instruction with the one of the protocol before it."""
     for run in program.segments:
-        for before, unit in zip(run, run[1:]):
-            if unit.instruction is i:
+        for before, unit, after in zip(run, run[1:], run[2:] + [None]):
+            if unit.instruction is i and not announces_copies(before, unit, after):
                 yield from exchange(program, before, unit)
 
 
@@ -148,6 +148,13 @@ def exchange(program, before, unit):
         yield "hoist", program.edit(changes)
 
 
+def announces_copies(before, unit, after):
+    """Whether a lane announces, behind a meeting of its warp, the bytes of copies that it starts next. To announce them in front of the
+    meeting is no fault: the phase completes with the copies, which still come behind it, and so behind every lane's wait."""
+    names = [family(u.instruction) if u else None for u in (before, unit, after)]
+    return names == ["warp sync", "expect_tx", "copy in"] and bool(unit.region and after.region)
+
+
 def commute(before, after):
     """Whether neither of two orders the other: to exchange them is no fault."""
     pair = family(before), family(after)
@@ -158,9 +165,11 @@ def commute(before, after):
     return pair[0] == pair[1] and pair[0] in FREE_AMONG_THEMSELVES
 
 
-# To read later, behind a wait for something else, is no fault before the slot is handed back. A fence orders wherever it stands on the path, tcgen05.fence orders tcgen05 instructions that are asynchronous (PTX ISA 9.7.16.6), and
-# tx-counts may go below zero until the last arrival (9.7.13.15).
-FREE_PAIRS = {("expect_tx", "copy in"), ("proxy fence", "warp sync"), ("tcgen05 fence", "warp sync"), ("tcgen05 fence", "shared load"),
+# To read later, behind a wait for something else, is no fault before the slot is handed back. A fence orders wherever it stands on the
+# path, tcgen05.fence orders tcgen05 instructions that are asynchronous (PTX ISA 9.7.16.6), no other fence, and tx-counts may go below zero
+# until the last arrival (9.7.13.15).
+FREE_PAIRS = {("expect_tx", "copy in"), ("proxy fence", "warp sync"), ("proxy fence", "tcgen05 fence"),
+              ("tcgen05 fence", "proxy fence"), ("tcgen05 fence", "warp sync"), ("tcgen05 fence", "shared load"),
               ("tcgen05 fence", "dealloc"), ("arrive", "tcgen05 fence"), ("shared load", "tcgen05 load"), ("relinquish", "shared load"),
               ("arrive", "shared load"), ("shared load", "wait")}
 FREE_AMONG_THEMSELVES = {"arrive", "commit", "copy in", "wait", "shared load", "shared store", "tcgen05 load", "expect_tx"}
