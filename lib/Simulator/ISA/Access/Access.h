@@ -32,6 +32,8 @@ uint8_t *access(Warp &warp, const Inst &inst, int lane, AccessSpace space,
 class Decoder;
 /// st.bulk.
 bool decodeBulkFill(Decoder &decoder, Inst &inst);
+/// What follows `ld` or `st`.
+bool decodeAccess(Decoder &decoder, Inst &inst, bool isLoad);
 
 /// A list of registers as the bytes of one lane's access.
 struct ListLayout {

@@ -110,7 +110,9 @@ Handler handlerOf(Type type, Op op) {
   }
 }
 
-bool decodeAtomic(Decoder &d, Inst &i, bool result) {
+} // namespace
+
+bool fp8::sim::decodeAtomic(Decoder &d, Inst &i, bool result) {
   if (!d.hasQualifier("mmio") && d.hasQualifier("async"))
     return decodeReduceAsync(d, i);
   // red.async.mmio may land at once.
@@ -160,8 +162,6 @@ bool decodeAtomic(Decoder &d, Inst &i, bool result) {
     d.takeOperand();
   return ok;
 }
-
-} // namespace
 
 uint8_t *fp8::sim::combined(Warp &w, const Inst &i, int lane, uint32_t bytes) {
   const Atomic &a = i.get<Atomic>();

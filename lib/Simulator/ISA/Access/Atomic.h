@@ -40,6 +40,8 @@ uint8_t *combined(Warp &warp, const Inst &inst, int lane, uint32_t bytes);
 /// 9.7.13.5; an H200 gives the same bits).
 float addInMemory(float old, float value, bool global);
 
+/// What follows `atom`, which has a result, or `red`.
+bool decodeAtomic(Decoder &decoder, Inst &inst, bool result);
 /// Vectors of `count` registers, and numbers of 16 bits, alone or in pairs:
 /// decodes what follows the operation. `result`: of atom.
 bool decodeFloatAtomic(Decoder &decoder, Inst &inst, Atomic &atomic,

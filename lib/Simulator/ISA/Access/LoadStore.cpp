@@ -226,7 +226,42 @@ bool isFrameAccess(const Decoder &d) {
   return d.functionIndex() != 0;
 }
 
-bool decodeAccess(Decoder &d, Inst &i, bool isLoad) {
+Flow nothing(Warp &, const Inst &, uint32_t) { return Flow::Next; }
+
+/// Payload of prefetch.tensormap: the window of the map's state space.
+struct MapWindow {
+  uint64_t base;
+};
+
+/// prefetch.tensormap and prefetch.param.tensormap look at the map they name.
+Flow prefetchTensorMap(Warp &w, const Inst &i, uint32_t mask) {
+  const uint64_t *base = w.row(i.s[0]);
+  forLanes(mask, [&](int l) {
+    if (!w.machine.stopped)
+      w.machine.tensorMapAt(
+          w, i, l, base[l] + uint64_t(i.offset) + i.get<MapWindow>().base,
+          false);
+  });
+  return Flow::Next;
+}
+
+bool decodePrefetch(Decoder &d, Inst &i) {
+  int space =
+      d.takeOneOf({"global", "local", "param", "const", "param::entry"});
+  if (d.take("tensormap")) {
+    i.fn = prefetchTensorMap;
+    i.make<MapWindow>().base = space == 2 || space == 4 ? kParamWindow : 0;
+    return d.address(i);
+  }
+  if (d.takeOneOf({"L1", "L2", "L2::evict_last", "L2::evict_normal"}) < 0)
+    return d.fail("needs a cache level");
+  i.fn = nothing;
+  return d.address(i);
+}
+
+} // namespace
+
+bool fp8::sim::decodeAccess(Decoder &d, Inst &i, bool isLoad) {
   Access &access = i.make<Access>();
   access.strength = Strength::Weak;
   // st.async.mmio may land at once.
@@ -269,41 +304,6 @@ bool decodeAccess(Decoder &d, Inst &i, bool isLoad) {
     d.takeOperand();
   return ok;
 }
-
-Flow nothing(Warp &, const Inst &, uint32_t) { return Flow::Next; }
-
-/// Payload of prefetch.tensormap: the window of the map's state space.
-struct MapWindow {
-  uint64_t base;
-};
-
-/// prefetch.tensormap and prefetch.param.tensormap look at the map they name.
-Flow prefetchTensorMap(Warp &w, const Inst &i, uint32_t mask) {
-  const uint64_t *base = w.row(i.s[0]);
-  forLanes(mask, [&](int l) {
-    if (!w.machine.stopped)
-      w.machine.tensorMapAt(
-          w, i, l, base[l] + uint64_t(i.offset) + i.get<MapWindow>().base,
-          false);
-  });
-  return Flow::Next;
-}
-
-bool decodePrefetch(Decoder &d, Inst &i) {
-  int space =
-      d.takeOneOf({"global", "local", "param", "const", "param::entry"});
-  if (d.take("tensormap")) {
-    i.fn = prefetchTensorMap;
-    i.make<MapWindow>().base = space == 2 || space == 4 ? kParamWindow : 0;
-    return d.address(i);
-  }
-  if (d.takeOneOf({"L1", "L2", "L2::evict_last", "L2::evict_normal"}) < 0)
-    return d.fail("needs a cache level");
-  i.fn = nothing;
-  return d.address(i);
-}
-
-} // namespace
 
 void fp8::sim::addLoadStoreOpcodes(OpcodeTable &t) {
   for (const char *name : {"ld", "ldu"})

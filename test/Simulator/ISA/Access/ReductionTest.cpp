@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reductions into global memory, as kernels that split K use them: vectors of
-// red, and cp.reduce.async.bulk; and policies of the cache, which are hints.
+// red, and cp.reduce.async.bulk; those over devices, of which there is one; and
+// policies of the cache, which are hints.
 
 #include "Kernels.h"
 
@@ -42,6 +43,53 @@ TEST(Reduction, RedOfVectors) {
   EXPECT_EQ(out[9], 0x40c04040u);
   EXPECT_EQ(out[10], 0x4040u);
   EXPECT_EQ(out[11], 0x42004200u); // 3 and 3 in f16
+}
+
+TEST(Reduction, OverOneDevice) {
+  // Two threads add to what the first has stored; the first loads the sums.
+  auto out = compute(R"(
+  setp.ne.u32 %p0, %t, 0; @%p0 bra ADD;
+  mov.f32 %f0, 0f3FC00000; mov.b32 %r0, 0x3f804000; mov.u32 %r1, 5;
+  multimem.st.relaxed.gpu.global.v4.f32 [%out], {%f0, %f0, %f0, %f0};
+  multimem.st.weak.global.bf16x2 [%out+16], %r0;
+  multimem.st.release.sys.global.u32 [%out+20], %r1;
+ADD:
+  bar.warp.sync -1;
+  mov.f32 %f1, 0f40000000; mov.b32 %r2, 0x3f803f80; mov.u32 %r3, 9;
+  multimem.red.relaxed.gpu.global.add.v4.f32 [%out], {%f1, %f1, %f1, %f1};
+  multimem.red.release.sys.global.add.bf16x2 [%out+16], %r2;
+  multimem.red.global.max.u32 [%out+20], %r3;
+  bar.warp.sync -1;
+  @%p0 bra END;
+  multimem.ld_reduce.relaxed.gpu.global.add.v4.f32 {%f0, %f1, %f2, %f3}, [%out];
+  multimem.ld_reduce.weak.global.add.acc::f32.bf16x2 %r0, [%out+16];
+  multimem.ld_reduce.acquire.sys.global.min.u32 %r1, [%out+20];
+  st.global.v4.f32 [%out+32], {%f0, %f1, %f2, %f3};
+  st.global.u32 [%out+48], %r0; st.global.u32 [%out+52], %r1;
+END:
+)",
+                     2, 14);
+  for (size_t at : {0u, 3u, 8u, 11u})
+    EXPECT_EQ(out[at], 0x40b00000u) << at; // 1.5 + 2 + 2
+  EXPECT_EQ(out[12], 0x40404080u);         // 3 and 4 in bf16
+  EXPECT_EQ(out[13], 9u);
+  EXPECT_EQ(out[13], out[5]);
+}
+
+TEST(Reduction, OverDevicesHasItsForms) {
+  for (auto [text, message] :
+       {std::pair("multimem.ld_reduce.global.u32 %r0, [%out]", "needs an "
+                                                               "operation"),
+        std::pair("multimem.st.shared.u32 [%r0], %r0", "global memory"),
+        std::pair("multimem.cp.async.bulk.global.shared::cta.bulk_group "
+                  "[%out], [%r0], 16",
+                  "as a bulk copy"),
+        std::pair("multimem.ld.global.u32 %r0, [%out]", "needs .ld_reduce")}) {
+    Report report;
+    compute(std::string(text) + ";", 1, 1, "", &report);
+    ASSERT_EQ(report.errors.size(), 1u) << text;
+    EXPECT_THAT(report.errors[0].message, HasSubstr(message));
+  }
 }
 
 TEST(Reduction, BulkAddsFromSharedMemory) {
