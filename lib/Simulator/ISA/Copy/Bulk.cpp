@@ -41,6 +41,29 @@ struct BulkOperands {
   uint32_t bytes;
 };
 
+/// Which bytes of each 16 a store writes: bit i is byte i (.cp_mask).
+uint32_t byteMask(Warp &w, const Inst &i, int lane) {
+  return i.sources > 3 ? uint32_t(w.row(i.s[3])[lane]) & 0xffff : 0xffff;
+}
+
+/// f(offset, bytes) for each run that the mask writes of a store, until one is
+/// false.
+template <typename F>
+bool allRuns(uint32_t mask, uint32_t bytes, F f) {
+  if (mask == 0xffff)
+    return f(0u, bytes);
+  for (uint32_t chunk = 0; chunk < bytes; chunk += 16)
+    for (uint32_t begin = 0; begin < 16;) {
+      uint32_t count = 0;
+      while (begin + count < 16 && mask >> (begin + count) & 1)
+        ++count;
+      if (count && !f(chunk + begin, count))
+        return false;
+      begin += count + 1;
+    }
+  return true;
+}
+
 /// The addresses and the size of a bulk copy; false after an error.
 bool bulkOperands(Warp &w, const Inst &i, int lane, BulkOperands &o) {
   if (w.machine.stopped)
@@ -141,17 +164,26 @@ Flow fp8::sim::bulkStore(Warp &w, const Inst &i, uint32_t mask) {
   const bool reduces = copy.reduction != Reduction::None;
   forLanes(mask, [&](int l) {
     BulkOperands o;
-    if (!bulkOperands(w, i, l, o) ||
-        !w.machine.global(w, i, l, o.target, o.bytes, true))
+    if (!bulkOperands(w, i, l, o))
+      return;
+    const uint32_t mask = byteMask(w, i, l);
+    if (!allRuns(mask, o.bytes, [&](uint32_t at, uint32_t bytes) {
+          return w.machine.global(w, i, l, o.target + at, bytes, true);
+        }))
       return;
     Warp *warp = &w;
     issueStore(w, i, l, o.source, o.bytes, {o.target, o.bytes}, reduces,
-               [warp, &i, &copy, l, o, reduces](const uint8_t *bytes,
-                                                const GlobalActor &actor) {
-                 if (uint8_t *to = warp->machine.accessGlobal(
-                         *warp, i, l, actor, o.target, o.bytes, true,
-                         reduces ? nullptr : bytes))
-                   reduceBytes(copy.type, copy.reduction, to, bytes, o.bytes);
+               [warp, &i, &copy, l, o, reduces,
+                mask](const uint8_t *from, const GlobalActor &actor) {
+                 allRuns(mask, o.bytes, [&](uint32_t at, uint32_t bytes) {
+                   uint8_t *to = warp->machine.accessGlobal(
+                       *warp, i, l, actor, o.target + at, bytes, true,
+                       reduces ? nullptr : from + at);
+                   if (to)
+                     reduceBytes(copy.type, copy.reduction, to, from + at,
+                                 bytes);
+                   return to != nullptr;
+                 });
                });
   });
   return Flow::Next;
@@ -192,9 +224,15 @@ bool fp8::sim::decodeBulk(Decoder &d, Inst &i) {
         !d.take("bulk_group"))
       return d.fail("is not supported in this form");
     i.fn = bulkStore;
+    const bool masked = d.take("cp_mask");
+    if (masked && !d.requiresChip(100))
+      return false;
     if (!d.address(i) || !d.address(i, i.make<BulkCopy>().sourceOffset) ||
         !d.source(i, Type::U32))
       return false;
+    if (d.cacheHint)
+      d.takeOperand();
+    return !masked || d.source(i, Type::U16);
   }
   if (d.cacheHint)
     d.takeOperand();

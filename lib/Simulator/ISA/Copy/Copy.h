@@ -15,7 +15,8 @@ namespace fp8::sim {
 enum class Reduction : uint8_t { None, Add, Min, Max, Inc, Dec, And, Or, Xor };
 
 /// Payload of cp.async.bulk and cp.reduce.async.bulk. Sources: 0 target, 1
-/// source, 2 bytes, then of loads 3 the mbarrier and 4 the CTA mask.
+/// source, 2 bytes, then of loads 3 the mbarrier and 4 the CTA mask, and of
+/// stores 3 the mask of bytes.
 struct BulkCopy {
   uint64_t sourceOffset;
   uint64_t barrierOffset;

@@ -35,6 +35,51 @@ L: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0; @!%p bra L;
   EXPECT_EQ(in, out);
 }
 
+TEST(BulkCopy, StoresTheBytesOfAMask) {
+  auto storeMasked = [](const char *qualifiers, const char *policy,
+                        size_t bytes, std::vector<uint8_t> &out) {
+    std::string text = kernel(".param .u64 out, .param .u16 mask",
+                              std::string(R"(
+  .reg .pred %p; .reg .b16 %mask; .reg .b32 %r<4>; .reg .b64 %out, %policy;
+  ld.param.u64 %out, [out]; ld.param.u16 %mask, [mask]; mov.u32 %r0, %tid.x;
+  createpolicy.fractional.L2::evict_last.b64 %policy, 1.0;
+  mov.u32 %r1, s; add.u32 %r1, %r1, %r0; add.u32 %r2, %r0, 1; st.shared.u8 [%r1], %r2;
+  fence.proxy.async.shared::cta; bar.warp.sync -1;
+  setp.ne.u32 %p, %r0, 0; @%p ret;
+  cp.async.bulk.global.shared::cta.bulk_group)") +
+                                  qualifiers + " [%out], [s], 32" + policy +
+                                  ", %mask;\n  cp.async.bulk.commit_group; "
+                                  "cp.async.bulk.wait_group 0; ret;",
+                              "sm_100a", ".shared .align 16 .b8 s[32];\n");
+    Device device;
+    uint64_t at = *device.allocate("out", bytes);
+    out.assign(bytes, 0xee);
+    device.write(at, out.data(), bytes);
+    LaunchConfig config;
+    config.block = {32, 1, 1};
+    Report report = run(
+        device, text,
+        {KernelArgument::value(at), KernelArgument::value(uint16_t(0x41f2))},
+        config);
+    device.read(at, out.data(), bytes);
+    return report;
+  };
+  for (auto [qualifiers, policy] :
+       {std::pair(".cp_mask", ""),
+        std::pair(".L2::cache_hint.cp_mask", ", %policy")}) {
+    std::vector<uint8_t> out;
+    Report report = storeMasked(qualifiers, policy, 32, out);
+    ASSERT_TRUE(report.ok()) << report.str();
+    for (size_t i = 0; i < 32; ++i)
+      EXPECT_EQ(out[i], 0x41f2 >> i % 16 & 1 ? i + 1 : 0xee) << i;
+  }
+  // Bit 15 is not set: the last byte may lie outside.
+  std::vector<uint8_t> out;
+  EXPECT_TRUE(storeMasked(".cp_mask", "", 31, out).ok());
+  EXPECT_THAT(storeMasked(".cp_mask", "", 30, out).str(),
+              HasSubstr("[out-of-bounds]"));
+}
+
 TEST(BulkCopy, BytesBeyondWhatThePhaseExpectsAreReported) {
   auto reportOf = [](const char *expected, const char *count, uint64_t seed) {
     std::string text =
