@@ -49,6 +49,7 @@ inline constexpr MmaSyncShape kMmaShapes[] = {
     {"m8n8k128", 8, 128, MmaOperands::Bit},
     {"m16n8k128", 16, 128, MmaOperands::Bit},
     {"m16n8k256", 16, 256, MmaOperands::Bit},
+    {"m16n8k64", 16, 64, MmaOperands::Float8, true},
     {"m16n8k16", 16, 16, MmaOperands::Float16, true},
     {"m16n8k32", 16, 32, MmaOperands::Float16, true},
     {"m16n8k8", 16, 8, MmaOperands::TF32, true},

@@ -18,13 +18,20 @@ void Factored::findExponents(MmaFormat formatA, MmaFormat formatB) {
 Factored Factored::half(uint32_t which) const {
   Factored out;
   out.m = m;
-  out.k = out.dense = k / 2;
+  out.k = k / 2;
+  out.dense = isSparse() ? dense : out.k;
   for (uint32_t to = 0; to < out.k; ++to) {
     uint32_t from = to / 2 * 4 + which * 2 + to % 2;
-    for (uint32_t row = 0; row < m; ++row)
+    for (uint32_t row = 0; row < m; ++row) {
       out.a[row * out.k + to] = a[row * k + from];
-    std::copy_n(b + from * kN, kN, out.b + to * kN);
+      if (isSparse())
+        out.kept[row][to] = kept[row][from];
+    }
+    if (!isSparse())
+      std::copy_n(b + from * kN, kN, out.b + to * kN);
   }
+  if (isSparse())
+    std::copy_n(b, dense * kN, out.b);
   return out;
 }
 

@@ -33,7 +33,8 @@ struct Factored {
   bool isSparse() const { return dense != k; }
 
   void findExponents(MmaFormat formatA, MmaFormat formatB);
-  /// The elements of K whose index has this value as bit 1.
+  /// The elements of A's K whose index has this value as bit 1, and what they
+  /// multiply.
   Factored half(uint32_t which) const;
 };
 

@@ -287,6 +287,8 @@ TEST(SparseMma, EveryShapeAndSelector) {
       {"m16n8k16", {"f32", "tf32", "tf32"}, 8, 2},
       {"m16n8k32", {"s32", "s8", "u8"}, 16, 2},
       {"m16n8k64", {"s32", "u8", "s8"}, 32, 1},
+      {"m16n8k64", {"f32", "e4m3", "e5m2"}, 32, 1},
+      {"m16n8k64", {"f16", "e5m2", "e4m3"}, 32, 1},
   };
   for (const Case &c : cases)
     for (uint32_t selector = 0; selector <= c.selectors; ++selector) {
