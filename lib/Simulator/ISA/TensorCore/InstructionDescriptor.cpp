@@ -218,3 +218,32 @@ const fp8::chip::SumRule &fp8::sim::findSumRule(chip::MmaEngine engine,
       chip::getSumRule(engine, getRow(shape.kind).products);
   return exactly ? getExactRule(rule) : rule;
 }
+
+std::optional<std::string> fp8::sim::decodeColumnMask(uint64_t bits,
+                                                      const MmaShape &shape,
+                                                      ZeroColumns &zero) {
+  auto field = [bits](unsigned first, unsigned size) {
+    return uint32_t(bits >> first & ((1u << size) - 1));
+  };
+  if (uint32_t shift = field(56, 6))
+    return "bits 56 to 61 shift B by " + std::to_string(shift) +
+           " columns; only 0 is supported";
+  if (!field(39, 1))
+    return std::nullopt;
+  // Each part of N begins somewhere in a cycle of two spans.
+  const uint32_t zeros = field(40, 8) + 1, used = field(48, 8) + 1,
+                 columns = shape.dColumns();
+  for (uint32_t part = 0; part < shape.folds(); ++part) {
+    const bool zerosFirst = field(32 + part, 1);
+    const uint32_t start = field(8 * part, 8),
+                   first = zerosFirst ? zeros : used;
+    if (start >= first)
+      return "start count " + std::to_string(part) + " is " +
+             std::to_string(start) + ", but the first span has " +
+             std::to_string(first) + " columns; the ISA says no more of it";
+    for (uint32_t n = 0; n < columns; ++n)
+      zero[part * columns + n] =
+          ((n + start) % (zeros + used) < first) == zerosFirst;
+  }
+  return std::nullopt;
+}

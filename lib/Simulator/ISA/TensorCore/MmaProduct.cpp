@@ -148,6 +148,8 @@ private:
     for (uint32_t side = 0; side < (s.pair ? 2u : 1u); ++side)
       loadOperand(*op.b, s, s.b, s.negateB, sides[side].shared,
                   m.b.data() + side * s.bRows(), 1, s.n);
+    if (op.zeroColumns.any())
+      clearColumns();
     if (blocks > 1)
       return; // terms have the exponents of their scales
     if (isInteger)
@@ -158,6 +160,13 @@ private:
                          getRow(s.b).least);
     else
       findExponents(m.bExponents.data(), m.b.data(), count, getRow(s.b).least);
+  }
+
+  void clearColumns() {
+    const uint32_t rows = (s.sparse ? 2 : 1) * s.k;
+    for (uint32_t n = 0; n < s.n; ++n)
+      for (uint32_t k = 0; op.zeroColumns[n] && k < rows; ++k)
+        matrices().b[size_t(k) * s.n + n] = 0;
   }
 
   /// The elements of B that row `r` of A multiplies, of the columns from

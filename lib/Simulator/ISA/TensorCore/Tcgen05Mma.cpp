@@ -91,12 +91,11 @@ private:
                      std::to_string(address >> 16));
     operation->dColumn = address & 0xffff;
     operation->accumulate = w.predicate(i, 0) >> lane & 1;
-    // Bit 39 says whether there is a mask, bits 56 to 61 shift the columns.
-    if (form.masksColumns &&
-        (w.row(i.s[4])[lane] >> 39 & 1 || w.row(i.s[4])[lane] >> 56 & 63))
-      return bad(ErrorKind::Unsupported,
-                 "a zero-column mask is supported only where it masks and "
-                 "shifts nothing (bit 39 and bits 56 to 61 are 0)");
+    if (form.masksColumns)
+      if (auto wrong = decodeColumnMask(w.row(i.s[4])[lane], shape,
+                                        operation->zeroColumns))
+        return bad(ErrorKind::Unsupported,
+                   "in the zero-column mask descriptor " + *wrong);
     operation->shiftsA = form.shiftsA;
     if (form.shiftsA && shape.aRows() != kTensorLanes)
       return bad(ErrorKind::BadDescriptor,

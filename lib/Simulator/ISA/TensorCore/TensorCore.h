@@ -12,6 +12,7 @@
 #include "Memory/TensorMemory.h"
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -79,6 +80,14 @@ decodeInstructionDescriptor(uint32_t bits, MmaKind kind, bool pair,
                             MmaShape &shape, uint32_t scales = 0,
                             bool sparse = false, bool stationary = false);
 
+/// The columns of B that count as zeros.
+using ZeroColumns = std::bitset<256>;
+/// Decodes a zero-column mask descriptor (PTX ISA 9.7.16.4.3), or says what is
+/// not supported. The text calls a span of zeros "use", and one of B "skip";
+/// its examples have them the other way round, as here.
+std::optional<std::string>
+decodeColumnMask(uint64_t bits, const MmaShape &shape, ZeroColumns &zero);
+
 /// How the chip adds up the products of the shape; `exactly`: as no chip does.
 const chip::SumRule &findSumRule(chip::MmaEngine engine, const MmaShape &shape,
                                  bool exactly);
@@ -123,6 +132,7 @@ struct MmaOperation {
   double scaleD = 1; ///< scale-input-d: 2^-n
   const chip::SumRule *rule = nullptr;
   std::array<uint32_t, 8> disabledLanes{}; ///< 4 words a CTA
+  ZeroColumns zeroColumns;                 ///< of B
 };
 
 /// One CTA's part of the operands and the accumulator.

@@ -63,17 +63,58 @@ TEST(StationaryMma, OfFloats) {
   run.check(1e-3);
 }
 
-TEST(StationaryMma, TakesAMaskThatMasksNothing) {
-  const MmaCase c = stationary(64, 64);
-  MmaRun run(c);
-  const std::string last = ", %p3;\n";
-  run.text = replaced(run.text, last, ", %p3, 0;\n");
-  Report report = run.run();
-  ASSERT_TRUE(report.errors.empty()) << report.str();
-  run.check(0);
-  for (uint64_t mask : {uint64_t(1) << 39, uint64_t(8) << 56})
-    EXPECT_THAT(faultOf(c, last, ", %p3, " + std::to_string(mask) + ";\n"),
-                HasSubstr("a zero-column mask is supported only"));
+TEST(StationaryMma, MasksColumns) {
+  // The examples of PTX ISA 9.7.16.4.3; of each part the mask, from the lowest
+  // column on, over and over.
+  struct Case {
+    uint32_t m;
+    uint64_t starts, firsts, masks, zeros, used;
+    std::vector<const char *> parts;
+  };
+  const Case cases[] = {
+      {128, 0, 0, 0, 4, 3, {"0"}},
+      {128, 0, 0, 1, 2, 3, {"0000111"}},
+      {64, 0, 1, 1, 2, 3, {"1110000", "0000111"}},
+      {32,
+       0x01020100,
+       3,
+       1,
+       2,
+       3,
+       {"1110000", "1100001", "0011100", "0001110"}},
+      {32, 0, 15, 1, 63, 0, {"1", "1", "1", "1"}},
+  };
+  for (const Case &each : cases) {
+    const MmaCase c = stationary(each.m, 64);
+    const uint64_t bits = each.starts | each.firsts << 32 | each.masks << 39 |
+                          each.zeros << 40 | each.used << 48;
+    MmaRun run(c);
+    run.text = replaced(run.text, ", %p3;\n",
+                        ", %p3, " + std::to_string(bits) + ";\n");
+    Report report = run.run();
+    ASSERT_TRUE(report.errors.empty()) << report.str();
+    const uint32_t columns = 64 / uint32_t(each.parts.size()),
+                   k = uint32_t(run.b.size()) / 64;
+    for (uint32_t n = 0; n < 64; ++n) {
+      const std::string part = each.parts[n / columns];
+      if (part[n % columns % part.size()] == '1')
+        std::fill_n(run.b.begin() + n * k, k, 0);
+    }
+    run.check(0);
+  }
+}
+
+TEST(StationaryMma, RefusesMasksThatTheIsaDoesNotExplain) {
+  auto faultOfMask = [](uint64_t bits) {
+    return faultOf(stationary(64, 64), ", %p3;\n",
+                   ", %p3, " + std::to_string(bits) + ";\n");
+  };
+  EXPECT_THAT(faultOfMask(uint64_t(8) << 56),
+              HasSubstr("bits 56 to 61 shift B by 8 columns; only 0 is "
+                        "supported"));
+  EXPECT_THAT(
+      faultOfMask(uint64_t(1) << 39 | 0x200),
+      HasSubstr("start count 1 is 2, but the first span has 1 columns"));
 }
 
 TEST(StationaryMma, HasItsOwnRules) {
