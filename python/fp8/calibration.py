@@ -102,7 +102,7 @@ def calibrate(*, ordinal: int = 0, output: str | os.PathLike[str] | None = None,
         raise Fp8Error(f"kernels that tell the constants of a GPU with the chip {chip} are not known: only those of Hopper GPUs are measured")
     with Progress(f"calibrating for {device.info.name}", progress) as shown:
         entries = list(_measure(device, chip, shown))
-    text = fit(entries, chip, device.info.name)
+    text = fit(entries, chip, device.info.name, multiprocessors=device.info.multiprocessor_count)
     if output is None:
         path = _machine.keep(device.info.name, device.info.driver_version, text)
     else:
@@ -115,7 +115,7 @@ def calibrate(*, ordinal: int = 0, output: str | os.PathLike[str] | None = None,
     )
 
 
-def fit(entries: list[dict[str, object]], chip: str, gpu: str, start: str | None = None) -> str:
+def fit(entries: list[dict[str, object]], chip: str, gpu: str, start: str | None = None, *, multiprocessors: int | None = None) -> str:
     """Fits constants to times.
 
     Args:
@@ -123,6 +123,7 @@ def fit(entries: list[dict[str, object]], chip: str, gpu: str, start: str | None
         chip: of the GPU.
         gpu: its name.
         start: the machine to begin from, as --fp8-choose-config takes it; None: the GPU's, or the chip's.
+        multiprocessors: how many the GPU has, or the part of it that runs kernels; None: as many as `start` has. Times do not tell.
 
     Returns:
         The text of a machine file.
@@ -131,9 +132,23 @@ def fit(entries: list[dict[str, object]], chip: str, gpu: str, start: str | None
         start = _machine.built_in(gpu)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "times.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({"chip": chip, "entries": entries}, file)
-        return Chooser(_SPEC.mlir(), chip, machine=start).fit(path, gpu)
+
+        def fit_to(some: list[dict[str, object]]) -> str:
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"chip": chip, "entries": some}, file)
+            return Chooser(_SPEC.mlir(), chip, machine=start).fit(path, gpu)
+
+        if multiprocessors is not None:
+            # One time fits nothing worth having, but gives a file of all constants.
+            fields = json.loads(fit_to(entries[:1]))
+            constants = fields["constants"]
+            if constants["multiprocessors"] != multiprocessors:
+                constants["clusterMultiprocessors"] = min(constants["clusterMultiprocessors"], multiprocessors)
+                constants["multiprocessors"] = multiprocessors
+                start = os.path.join(folder, "machine.json")
+                with open(start, "w", encoding="utf-8") as file:
+                    json.dump(fields, file)
+        return fit_to(entries)
 
 
 def plan() -> Iterator[tuple[Problem, list[str]]]:

@@ -52,6 +52,20 @@ def other(tmp_path):
     return path
 
 
+def test_takes_the_number_of_multiprocessors_from_the_gpu(tmp_path):
+    planted = times(H200)
+    fields = json.loads(calibration.fit(planted[:30], "sm_90a", "NVIDIA H0", H200, multiprocessors=114))
+    assert fields["constants"]["multiprocessors"] == 114
+    assert fields["constants"]["clusterMultiprocessors"] <= 114
+    path = tmp_path / "fewer.json"
+    path.write_text(json.dumps(fields))
+    # 132 tiles are one wave of an H200, and two of this GPU.
+    problem, config = (128 * 132, 128, 16384), "tile = 128 x 128 x 128, launch = programmatic"
+    assert predict(path, problem, config) > 1.5 * predict(H200, problem, config)
+    same = json.loads(calibration.fit(planted[:30], "sm_90a", "NVIDIA H0", H200, multiprocessors=132))
+    assert same == json.loads(calibration.fit(planted[:30], "sm_90a", "NVIDIA H0", H200))
+
+
 def test_finds_what_was_planted(other):
     planted = times(other)
     assert len(planted) > 80
