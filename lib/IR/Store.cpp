@@ -51,6 +51,12 @@ LogicalResult mlir::fp8::verifyStore(Operation *op, FragmentType fragment,
                                  : "warp holds")
                          << " of the fragment (Q1), " << rows << ", but got "
                          << tile.getRows();
+  // By its 64 rows the queue knows that warpgroups stage its tiles.
+  if (stager != RegisterLayout::Unit::Warp && rows == 64)
+    return op->emitOpError()
+           << "a fragment of 64 rows in this layout cannot be stored (Q1), "
+              "since a tile of 64 rows is that of a warpgroup; use 56 or 72 "
+              "rows, or the layout warpgroups";
   int64_t columns = tile.getColumns(), block = layout.getColumnBlock();
   if (layout.getPartAxis() == RegisterLayout::Column && columns != block)
     return op->emitOpError() << "the tile must have the " << block

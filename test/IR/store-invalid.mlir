@@ -85,3 +85,15 @@ func.func @half_of_eight(%f: !fp8.fragment<64x64xf32, 4, warpgroups>, %map: !fp8
   %n = fp8.store %f, %map[%i, %i] through %q : !fp8.fragment<64x64xf32, 4, warpgroups>, !fp8.tensor_map<!tile>, !queue
   return %n : !queue
 }
+
+// -----
+
+// Eight warps would stage tiles where two warpgroups have room.
+!tile = !fp8.tile<64x16xbf16, swizzle_32b>
+!queue = !fp8.store_queue<1, !tile, 8>
+!sum = !fp8.fragment<64x256xf32, 8, warpgroup_columns>
+func.func @swapped_rows_of_a_warpgroup(%sum: !sum, %map: !fp8.tensor_map<!tile>, %queue: !queue, %m: index) -> !queue attributes {fp8.linear} {
+  // expected-error @below {{a fragment of 64 rows in this layout cannot be stored (Q1), since a tile of 64 rows is that of a warpgroup; use 56 or 72 rows, or the layout warpgroups}}
+  %next = fp8.store %sum, %map[%m, %m] through %queue : !sum, !fp8.tensor_map<!tile>, !queue
+  return %next : !queue
+}
