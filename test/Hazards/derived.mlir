@@ -95,11 +95,15 @@ gpu.module @staging {
     %queue = fp8.store_queue : !queue
     fp8.role "store" warps(4) (%q = %queue) : !queue {
       %zero = fp8.zero : !frag
+      // The first store finds its two slots unused.
+      // CHECK-NOT: {read}
       // CHECK-COUNT-2: nvvm.cp.async.bulk.wait_group 2 {read}
       // CHECK-NOT: {read}
       // CHECK: nvvm.cp.async.bulk.wait_group 0{{$}}
       %q2 = fp8.store %zero, %dm[%c0, %c0] through %q : !frag, !fp8.tensor_map<!d>, !queue
-      fp8.close %q2 : !queue
+      %c128 = arith.constant 128 : index
+      %q3 = fp8.store %zero, %dm[%c128, %c0] through %q2 : !frag, !fp8.tensor_map<!d>, !queue
+      fp8.close %q3 : !queue
     }
     gpu.return
   }

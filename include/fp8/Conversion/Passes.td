@@ -126,7 +126,6 @@ def ConvertRingsToBarriers : Pass<"convert-fp8-rings-to-barriers", "::mlir::gpu:
           %1 = arith.addi %shared, %c8_i32 : i32
           fp8.mbarrier_wait %1, %c1_i32
           fp8.sync warp
-          fp8.sync warp
           scf.if %leader {
             fp8.mbarrier_arrive %shared
           }

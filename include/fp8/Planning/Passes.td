@@ -47,7 +47,7 @@ def Fp8PlanKernels : Pass<"fp8-plan-kernels", "::mlir::gpu::GPUModuleOp"> {
         %p, %c = fp8.pipeline {fp8.plan = #fp8.ring_plan<full_arrivals = 1, empty_arrivals = 1>} : !fp8.producer<!ring>, !fp8.consumer<!ring>
         fp8.role "fill" warps(1) (%end = %p) : !fp8.producer<!ring> attributes {fp8.plan = #fp8.role_plan<>} {
           %stage = fp8.acquire %end {fp8.plan = #fp8.stage_plan<>} : !fp8.producer<!ring>
-          %next = fp8.release %stage {fp8.plan = #fp8.stage_plan<>} : !fp8.producer_stage<!ring>
+          %next = fp8.release %stage {fp8.plan = #fp8.stage_plan<converged>} : !fp8.producer_stage<!ring>
           fp8.close %next : !fp8.producer<!ring>
         }
         fp8.role "empty" warps(1) (%end = %c) : !fp8.consumer<!ring> attributes {fp8.plan = #fp8.role_plan<first_warp = 1>} {

@@ -49,7 +49,7 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
       // scales cost it in each tile. With many waves they lose more
       // (benchmark/notes/streams.md).
       constexpr int64_t kManyBlocks = 16, kManyRows = 2048;
-      config.lanesLoadBScales = tileM == 128 && tileN == 128 &&
+      config.lanesLoadBScales = tileM == 128 && tileN >= 96 && tileN <= 128 &&
                                 extents.k >= kManyBlocks * gemm::kScaleBlock &&
                                 extents.m <= kManyRows;
       // CTAs side by side share B where rows of tiles are few, and rows of A
