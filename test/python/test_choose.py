@@ -25,6 +25,8 @@ def afresh(tmp_path, monkeypatch):
     monkeypatch.setenv("FP8_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv("FP8_MACHINE", raising=False)
     monkeypatch.setattr(_measured, "_by_gpu", {})
+    # A wheel brings tables, and the source tree does not.
+    monkeypatch.setattr(_choice, "_tuned_table", lambda gpu: None)
     forget_choices()
     yield
     forget_choices()
