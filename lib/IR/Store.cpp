@@ -24,8 +24,8 @@ LogicalResult mlir::fp8::verifyStore(Operation *op, FragmentType fragment,
   auto stored = gemm::getOperand(gemm::Operand::D).types;
   auto elementType = getElementType(element);
   if (!elementType || !stored.contains(*elementType))
-    return op->emitOpError() << "stores " << stored.str("or") << " (Q4), but got "
-                         << element;
+    return op->emitOpError()
+           << "stores " << stored.str("or") << " (Q4), but got " << element;
   if (rest) {
     auto type = dyn_cast<MemRefType>(rest.getType());
     SmallVector<int64_t> strides;
@@ -34,23 +34,22 @@ LogicalResult mlir::fp8::verifyStore(Operation *op, FragmentType fragment,
         type.getElementType() != element || type.getMemorySpace() ||
         failed(type.getStridesAndOffset(strides, offset)) ||
         strides.back() != 1)
-      return op->emitOpError() << "the rest must be a "
-                           << map.getRank() << "-D memref of "
-                           << element
-                           << " with contiguous rows and without a memory "
-                              "space (Q5), but got "
-                           << rest.getType();
+      return op->emitOpError() << "the rest must be a " << map.getRank()
+                               << "-D memref of " << element
+                               << " with contiguous rows and without a memory "
+                                  "space (Q5), but got "
+                               << rest.getType();
   }
   RegisterLayout layout(fragment);
   RegisterLayout::Unit stager = layout.getStager();
   int64_t rows = layout.getRun(RegisterLayout::Row, stager);
   if (tile.getRows() != rows)
-    return op->emitOpError() << "the tile must have as many rows as a "
-                         << (stager == RegisterLayout::Unit::Warp
-                                 ? "warpgroup's part"
-                                 : "warp holds")
-                         << " of the fragment (Q1), " << rows << ", but got "
-                         << tile.getRows();
+    return op->emitOpError()
+           << "the tile must have as many rows as a "
+           << (stager == RegisterLayout::Unit::Warp ? "warpgroup's part"
+                                                    : "warp holds")
+           << " of the fragment (Q1), " << rows << ", but got "
+           << tile.getRows();
   // By its 64 rows the queue knows that warpgroups stage its tiles.
   if (stager != RegisterLayout::Unit::Warp && rows == 64)
     return op->emitOpError()
@@ -59,26 +58,28 @@ LogicalResult mlir::fp8::verifyStore(Operation *op, FragmentType fragment,
               "rows, or the layout warpgroups";
   int64_t columns = tile.getColumns(), block = layout.getColumnBlock();
   if (layout.getPartAxis() == RegisterLayout::Column && columns != block)
-    return op->emitOpError() << "the tile must have the " << block
-                         << " columns that a warp holds of a part (Q2), but "
-                            "got "
-                         << columns;
+    return op->emitOpError()
+           << "the tile must have the " << block
+           << " columns that a warp holds of a part (Q2), but "
+              "got "
+           << columns;
   // Both threads of a row may stage it as one.
   bool isOfWarp = columns == layout.getRun(RegisterLayout::Column,
                                            RegisterLayout::Unit::Lane);
   if (block % columns && !isOfWarp)
-    return op->emitOpError() << "the tile's " << columns
-                         << " columns must divide the " << block
-                         << (layout.isOneRow() ? " that a thread owns (Q2)"
-                                               : " of the fragment (Q2)");
+    return op->emitOpError()
+           << "the tile's " << columns << " columns must divide the " << block
+           << (layout.isOneRow() ? " that a thread owns (Q2)"
+                                 : " of the fragment (Q2)");
   if (!layout.isOneRow() && columns % layout.getColumnStep())
-    return op->emitOpError() << "the tile's " << columns
-                         << " columns must be whole eights of a warpgroup's "
-                            "fragment (Q2)";
+    return op->emitOpError()
+           << "the tile's " << columns
+           << " columns must be whole eights of a warpgroup's "
+              "fragment (Q2)";
   if (queue.getWarps() != fragment.getWarps())
     return op->emitOpError() << "the queue is for " << queue.getWarps()
-                         << " warps, but the fragment is held by "
-                         << fragment.getWarps() << " (Q3)";
+                             << " warps, but the fragment is held by "
+                             << fragment.getWarps() << " (Q3)";
   return success();
 }
 

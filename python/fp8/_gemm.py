@@ -72,7 +72,7 @@ def gemm(
         b_block: rows of B that share a scale: 128, 64, or 1, when b_scale is N x K/128 or K/128 x N, in the layout of a_scale.
         stream: a CUDA stream of torch or cupy, or its address; None: the current one.
         programmatic: whether the kernel may start while the one in front of it in the stream ends. It waits for that one, and for all before,
-            before it touches an operand. None: where that is expected to be faster.
+            before it touches an operand. None: as the choice of a configuration says, at every M unless a table or tuning has a serial one.
         constant_b: the promise that no kernel which may still run at the call writes `b` or `b_scale`, as none writes weights. A kernel
             that starts early then loads them while the one in front ends. A broken promise makes D wrong.
         simulate: run on the simulator, on arrays in the host's memory.
