@@ -4,7 +4,7 @@
 what the model takes for each row of a CSV file of `./dev bench --all`, how long that took
 there, and how much longer than the fastest that is.
 
-usage: chooser.py [CSV] [--fp8-opt=FILE] [--chip=NAME] [--machine=NAME] [--most=PERCENT] [--most-us=US]
+usage: chooser.py [CSV] [--fp8-opt=FILE] [--chip=NAME] [--machine=NAME] [--tuned=FILE] [--most=PERCENT] [--most-us=US]
 
 CSV is by default that of benchmark/results whose measurements are the latest. Where the model's first
 choice was not measured, marked with a star, the first of its ranking that was counts. The ranking has each
@@ -35,12 +35,13 @@ func.func @row_{m}_{n}_{k}(%a: memref<{m}x{k}xf8E4M3FN>, %as: memref<{kb}x{m}xf3
 """
 
 
-def explain(fp8_opt, shapes, chip, top=0, launch="fastest", machine="", every_m=False):
+def explain(fp8_opt, shapes, chip, top=0, launch="fastest", machine="", every_m=False, tuned=""):
     """What --fp8-explain-config says of each shape (m, n, k); with `every_m` of kernels that serve every M."""
     text = ""
     for m, n, k in shapes:
         text += FUNCTION.format(m=m, n=n, k=k, kb=-(-k // 128), nb=-(-n // 128), stride=-(-m // 4) * 4, rows="?" if every_m else m)
-    options = "chip=%s top=%d launch=%s format=json output=-" % (chip, top, launch) + (" machine='%s'" % machine if machine else "")
+    options = "chip=%s top=%d launch=%s format=json output=-" % (chip, top, launch) + (" machine='%s'" % machine if machine else "") + (
+        " tuned='%s'" % tuned if tuned else "")
     command = [fp8_opt, "-", "--fp8-explain-config=" + options, "-o", os.devnull]
     result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if result.returncode:
@@ -48,12 +49,17 @@ def explain(fp8_opt, shapes, chip, top=0, launch="fastest", machine="", every_m=
     return dict(zip(shapes, json.loads(result.stdout)))
 
 
-def rank(fp8_opt, shapes, chip, machine=""):
-    """The candidates of each shape with either launch: what is chosen, then all by their predicted time."""
-    chosen = explain(fp8_opt, shapes, chip, top=1, machine=machine)
+def rank(fp8_opt, shapes, chip, machine="", tuned=""):
+    """The candidates of each shape with either launch: what is chosen, by the table `tuned` if it has the shape, then all by their predicted time."""
+    chosen = explain(fp8_opt, shapes, chip, top=1, machine=machine, tuned=tuned)
     either = [explain(fp8_opt, shapes, chip, launch=launch, machine=machine) for launch in ("serial", "programmatic")]
-    return {shape: chosen[shape]["candidates"] + sorted((one for each in either for one in each[shape]["candidates"]), key=lambda one: one["us"])
-            for shape in shapes}
+    ranking = {}
+    for shape in shapes:
+        by_time = sorted((one for each in either for one in each[shape]["candidates"]), key=lambda one: one["us"])
+        config = chosen[shape]["config"]
+        predicted = next((one["us"] for one in by_time if one["config"] == config), math.nan)
+        ranking[shape] = [{"config": config, "us": predicted}] + by_time
+    return ranking
 
 
 def normal(config):
@@ -134,6 +140,7 @@ def main():
     parser.add_argument("--fp8-opt", default=os.path.join(HERE, "..", "build", "bin", "fp8-opt"))
     parser.add_argument("--chip", default="sm_90a")
     parser.add_argument("--machine", default="", help="as --fp8-choose-config takes it; by default the chip's")
+    parser.add_argument("--tuned", default="", metavar="FILE", help="a table of measured configurations, such as the package has of a GPU: the choice is then that of fp8.gemm")
     parser.add_argument("--most-us", type=float, default=math.inf, help="leave out rows that take longer: a short survey of them runs into the power limit")
     parser.add_argument("--most", type=float, default=3.0, help="per cent that may be lost")
     options = parser.parse_args()
@@ -143,7 +150,7 @@ def main():
     if not measured:
         sys.exit("chooser.py: %s has no right measurement of ours" % path)
     measured = {shape: of_shape for shape, of_shape in measured.items() if min(of_shape.values()) <= options.most_us}
-    lines, losses, stars = compare(measured, rank(options.fp8_opt, sorted(measured), options.chip, options.machine))
+    lines, losses, stars = compare(measured, rank(options.fp8_opt, sorted(measured), options.chip, options.machine, options.tuned))
     print("\n".join(lines))
     mean = 100 * (math.exp(sum(map(math.log, losses)) / len(losses)) - 1)
     print("\n%s: %d rows, %d of whose first choices were not measured; lost: %.2f %% in the geometric mean, %.1f %% at most, no more than 3 %% in %.0f %% of them" % (

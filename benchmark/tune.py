@@ -24,6 +24,9 @@ import chooser
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Of that many favourites of a row, both launches are timed.
 EITHER_LAUNCH = 3
+# A serial launch is taken if a programmatic one takes that many times as long: where kernels are long, the two differ by noise alone.
+SERIAL_LOSES = 1.01
+PROGRAMMATIC = "launch = programmatic"
 CONFIGURATIONS = os.path.join(HERE, "gpu", "configurations.json")
 
 
@@ -33,7 +36,7 @@ def name_of(config):
     name = tile.replace("tile = ", "").replace(" ", "").rsplit("x", 1)[0]
     for field in others:
         key, _, value = field.partition(" = ")
-        if field == "launch = programmatic":
+        if field == PROGRAMMATIC:
             name += "-early"
             continue
         if field == "edge = first":
@@ -44,7 +47,7 @@ def name_of(config):
 
 
 def with_other_launch(config):
-    early, edge = ", launch = programmatic", ", edge = first"
+    early, edge = ", " + PROGRAMMATIC, ", edge = first"
     if early in config:
         return config.replace(early, "")
     return config.removesuffix(edge) + early + (edge if config.endswith(edge) else "")
@@ -106,7 +109,7 @@ def fastest(path, kernels):
             continue
         one = (float(row["us"]), chooser.normal(plain[row["configuration"]]))
         shape = tuple(int(row[key]) for key in "mnk")
-        best[shape] = min(best.get(shape, one), one)
+        best[shape] = min(best.get(shape, one), one, key=lambda pair: pair[0] * (1 if PROGRAMMATIC in pair[1] else SERIAL_LOSES))
     if not best:
         sys.exit("tune.py: %s has no right measurement of ours" % path)
     return measured[0]["gpu"], best

@@ -11,6 +11,8 @@ import math
 
 OURS = "fp8"
 DEFAULT = "fp8.gemm"
+# What only moves the bytes (floor.py). It is neither right nor wrong, and so no peer.
+FLOOR = "floor"
 # The widest band in which a ratio counts as 1: what moves more is no measurement.
 WIDEST_BAND = 0.03
 # rows.csv has the better of cuBLASLt's first choice and its best, as "cublaslt-best" is measured.
@@ -67,6 +69,7 @@ class Comparison:
         self.measures_default = any(one["peer"] == DEFAULT for one in measurements)
         self.ours = default if self.measures_default else candidate
         self.searched = min((one for one in (candidate, default) if one), key=lambda one: one["us"], default=None)
+        self.floor_us = next((one["us"] for one in measurements if one["peer"] == FLOOR and one.get("us")), None)
         self.peers = {}     # peer: TFLOP/s
         self.represented, self.spreads = set(), {}
         for peer in dict.fromkeys(one["peer"] for one in measurements if one["peer"] not in (OURS, DEFAULT)):
@@ -112,6 +115,10 @@ class Comparison:
     def of_limit(self):
         return self.row.limit_us / self.ours["us"] if self.ours else None
 
+    @property
+    def of_floor(self):
+        return self.floor_us / self.ours["us"] if self.ours and self.floor_us else None
+
 
 def number(value, digits=0):
     return "–" if value is None else "%.*f" % (digits, value)
@@ -120,14 +127,17 @@ def number(value, digits=0):
 def markdown(comparisons):
     """The table, then the means."""
     peers = list(dict.fromkeys(peer for one in comparisons for peer in sorted(one.peers)))
-    head = ["M", "N", "K", "ours"] + peers + ["best peer", "**ratio**", "±%", "searched", "us", "limit us", "limit/us", "configuration"]
+    head = ["M", "N", "K", "ours"] + peers + ["best peer", "**ratio**", "±%", "searched", "us", "limit us", "limit/us"]
+    has_floor = any(one.floor_us for one in comparisons)
+    head += ["floor us", "floor/us"] * has_floor + ["configuration"]
     lines = ["| %s |" % " | ".join(head), "|" + "--:|" * (len(head) - 1) + "--|"]
     for one in comparisons:
         cells = ["%d" % extent for extent in one.row.shape] + [number(one.tflops)]
         cells += [number(one.peers.get(peer)) + ("*" if peer in one.represented else "") for peer in peers]
         cells += [one.best_peer or "–", "**%s**" % number(one.ratio, 3), number(one.band and one.band * 100, 1),
                   number(one.searched and one.ours and one.ours["us"] / one.searched["us"], 2), number(one.ours and one.ours["us"], 1),
-                  "%.1f" % one.row.limit_us, number(one.of_limit, 2), one.ours["configuration"] if one.ours else "–"]
+                  "%.1f" % one.row.limit_us, number(one.of_limit, 2)]
+        cells += [number(one.floor_us, 1), number(one.of_floor, 2)] * has_floor + [one.ours["configuration"] if one.ours else "–"]
         lines.append("| %s |" % " | ".join(cells))
     lines += ["", "TFLOP/s. *: did not run beside us; its figure of the baseline, times cuBLASLt now over cuBLASLt then. ±: the spread of the rounds; a ratio within it "
               "counts as 1. searched: our time over that of the fastest candidate.", ""]
@@ -142,8 +152,11 @@ def means(comparisons):
         worst = min(ratios, key=ratios.get)
         lines.append("Ratio to the best peer: geometric mean %.3f over %d rows, least %.3f (%s)" % (
             geometric_mean(list(ratios.values())), len(ratios), ratios[worst], worst))
+    floors = [one.of_floor for one in comparisons if one.of_floor and one.row.shape[0] <= SMALL_M]
     if small:
         lines.append("M <= %d: geometric mean %.3f of the limit over %d rows" % (SMALL_M, geometric_mean(small), len(small)))
+    if floors:
+        lines.append("M <= %d: geometric mean %.3f of the floor over %d rows" % (SMALL_M, geometric_mean(floors), len(floors)))
     without = [one.row.name for one in comparisons if not one.ours]
     if without:
         lines.append("No right result of ours: " + ", ".join(without))

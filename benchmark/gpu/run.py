@@ -5,7 +5,7 @@
 the table on the standard output.
 
 usage: run [--all] [--rows=NAME,...] [--set=NAME] [--kernels=NAME,...] [--peers=NAME,...] [--program=NAME=COMMAND ...]
-           [--random=SEED] [--default] [--serial] [--seconds=S] [--seed=N] [--output=FILE]
+           [--random=SEED] [--default] [--floor] [--serial] [--seconds=S] [--seed=N] [--output=FILE]
 
 Exit status 0 only if every row that was begun has a right result of ours.
 """
@@ -46,6 +46,7 @@ def parse(arguments):
     parser.add_argument("--random", type=int, default=None, metavar="SEED", help="rows drawn from that seed, instead of a set")
     parser.add_argument("--serial", action="store_true", help="no programmatic launches, ours or the peers'")
     parser.add_argument("--default", action="store_true", help="fp8.gemm of the installed package, too: the table is then about that")
+    parser.add_argument("--floor", action="store_true", help="a kernel that only reads A and B and writes D, too: it is no peer")
     parser.add_argument("--kernels", type=names, default=[], help="these on every row, instead of its candidates")
     parser.add_argument("--peers", type=names, default=list(PEERS), help="of " + ", ".join(PEERS) + "; '' for none")
     parser.add_argument("--program", action="append", default=[], metavar="NAME=COMMAND",
@@ -78,7 +79,7 @@ def describe(row, one):
     text = "%-17s %-14s %-28s" % (row.name, one["peer"], one["configuration"])
     if one.get("us"):
         text += " %9.2f us %7.1f TFLOP/s" % (one["us"], one["tflops"])
-    return text + ("" if one.get("right") else "  FAILED: " + one.get("error", ""))
+    return text + ("  FAILED: " + one["error"] if one.get("error") else "")
 
 
 def measure(rows, configurations, options, supervisor, output):
@@ -92,7 +93,7 @@ def measure(rows, configurations, options, supervisor, output):
             print("out of time: left out %s and later rows" % row.name, flush=True)
             break
         request = {"shape": row.shape, "seed": secrets.randbits(32) if options.seed is None else options.seed,
-                   "kernels": kernels_of(row, configurations, options), "peers": options.peers, "serial": options.serial, "default": options.default,
+                   "kernels": kernels_of(row, configurations, options), "peers": options.peers, "serial": options.serial, "default": options.default, "floor": options.floor,
                    "programs": dict(program.split("=", 1) for program in options.program)}
         try:
             measurements, done = supervisor.row(request, deadline)

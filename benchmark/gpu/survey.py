@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times many of our kernels on many rows in little time, from a packed folder (pack.py), for
 benchmark/refit.py to fit the cost model to: all that configurations.json names, once round by
-round, until the time is over. It is no comparison with others (run): there are fewer replays.
+round, until the time is over. It is no comparison with others (run): short rows have fewer replays.
 
 usage: survey.py [--seconds=S] [--rounds=N] [--seed=N] [--output=FILE] [--skip-us=US]
 
@@ -23,6 +23,7 @@ import traceback
 
 import torch
 
+import clock
 import machine
 import operands
 import peers
@@ -33,8 +34,8 @@ import table
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPLAYS = 7
 LEAST_REPLAY_US = 500.0
-# Rows of more work run into the power limit. They are measured when the GPU is as warm as it then gets.
-WARM_FROM_US, WARM_S = 20.0, 0.4
+# Rows of more work run into the power limit, which is a matter of what ran before. They are timed as the comparison times them.
+REST_FROM_US = 20.0
 
 
 class Row:
@@ -52,10 +53,13 @@ class Row:
         return [kernel.prepare([(peers.DTYPES[tensor.dtype], tensor) for tensor in (one.a, one.a_scale, one.b, one.b_scale, one.d)])
                 for one in self.sets]
 
-    def time(self, launches, replays=REPLAYS):
+    def time(self, launches):
         """Microseconds of a launch."""
-        m, n, k = self.shape
-        often = int(LEAST_REPLAY_US / (1.3 * table.find_limit(m, n, k) + 3) / len(launches)) + 1
+        limit_us, replays, replay_us, least = table.find_limit(*self.shape), REPLAYS, LEAST_REPLAY_US, 1
+        if limit_us >= REST_FROM_US:
+            replays, replay_us, least = clock.REPLAYS, clock.LEAST_REPLAY_US, clock.LEAST_LAUNCHES
+            time.sleep(clock.REST_S)
+        often = max(int(replay_us / (1.3 * limit_us + 3)), least - 1) // len(launches) + 1
         handles = (runtime._binding.Handle * (often * len(launches)))(*[one.owned.handle for one in launches] * often)
         timing = runtime._binding.Timing()
         launches[0].library.call("fp8LaunchTime", handles, len(handles), replays, 0, ctypes.byref(timing))
@@ -93,8 +97,6 @@ class Survey:
     def measure(self, shape, names):
         """One round of a row; false if the time is over."""
         row = Row(shape, self.generator)
-        if table.find_limit(*shape) >= WARM_FROM_US:
-            self.warm(row, names[0])
         for name in names:
             if time.monotonic() > self.end:
                 return False
@@ -109,12 +111,6 @@ class Survey:
                 self.wrong[shape, name] = str(error).splitlines()[0]
                 print("%dx%dx%d %s: %s" % (*shape, name, self.wrong[shape, name]), flush=True)
         return True
-
-    def warm(self, row, name):
-        end = time.monotonic() + WARM_S
-        launches = row.prepare(self.load(name))
-        while time.monotonic() < min(end, self.end):
-            row.time(launches)
 
     def run(self):
         rows = {tuple(map(int, row.split("x"))): names for row, names in self.configurations.rows.items()}

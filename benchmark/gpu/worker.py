@@ -26,6 +26,7 @@ import machine
 import operands as operand_sets
 import peers
 import program_peer
+import report
 import runtime
 
 
@@ -72,6 +73,8 @@ class Worker:
             if command.endswith(".so") and request["shape"][0] < peers.PaddedPeer.ROWS:
                 makers[name + " padded"] = lambda operands, name=name, command=command: clock.GraphClock(
                     peers.PaddedPeer(operands, lambda padded: self.make_library(padded, name, command)), len(operands))
+        if request["floor"]:
+            makers[report.FLOOR] = lambda operands: self.make_floor(operands, not request["serial"])
         if request["default"]:
             makers["fp8.gemm"] = lambda operands: clock.GraphClock(
                 peers.DefaultPeer(operands, False if request["serial"] else None), len(operands))
@@ -98,6 +101,11 @@ class Worker:
     def make_triton_swapped(self, operands, programmatic):
         import triton_swapped
         peer = triton_swapped.tuned(operands, programmatic, lambda peer: self.quick(peer, operands), lambda text: self.say(note=text))
+        return clock.GraphClock(peer, len(operands))
+
+    def make_floor(self, operands, programmatic):
+        import floor
+        peer = floor.tuned(operands, self.multiprocessors, programmatic, lambda peer: self.quick(peer, operands), lambda text: self.say(note=text))
         return clock.GraphClock(peer, len(operands))
 
     @staticmethod
@@ -168,6 +176,9 @@ class Worker:
                 else:
                     rounds[key].append(microseconds)
         for key, one in clocks.items():
+            if key == report.FLOOR:  # computes nothing that could be judged
+                self.say(measurement=self.measurement(key, one, rounds[key], samples[key], None, operands))
+                continue
             verdict = self.attempt(key, lambda one=one: operands.judge(one.outputs(operand_sets.poison)))
             if verdict:
                 self.say(measurement=self.measurement(key, one, rounds[key], samples[key], verdict, operands))
@@ -176,13 +187,14 @@ class Worker:
         peer = getattr(one, "peer", one)
         microseconds = statistics.median(rounds)
         m, n, k = operands.shape
+        judgement = {} if verdict is None else {"right": verdict.right, "worst": round(verdict.worst, 4), "frobenius": "%.2e" % verdict.frobenius,
+                                                "error": "" if verdict.right else str(verdict)}
         found = {name: [sample[name] for sample in samples if sample[name] is not None]
                  for name in ("sm_mhz", "memory_mhz", "power_w", "celsius")}
         return dict(self.common, peer=key.partition(" ")[0], configuration=peer.configuration, us=round(microseconds, 3),
                     tflops=round(2 * m * n * k / microseconds / 1e6, 1),
                     us_rounds=" ".join("%.3f" % one for one in rounds), launches_per_replay=one.launches,
-                    operand_sets=len(operands), right=verdict.right, worst=round(verdict.worst, 4),
-                    frobenius="%.2e" % verdict.frobenius, error="" if verdict.right else str(verdict),
+                    operand_sets=len(operands), **judgement,
                     **{name: round(statistics.median(values), 1) for name, values in found.items() if values})
 
 

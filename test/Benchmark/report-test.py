@@ -148,6 +148,19 @@ class Ratios(unittest.TestCase):
         comparison = report.Comparison(one, [measured("fp8", 330, one), measured("fp8.gemm", 300, one, right=False)])
         self.assertIsNone(comparison.ours)
 
+    def test_the_floor_is_no_peer(self):
+        """It is faster than all, and neither right nor wrong."""
+        one = row()
+        floor = dict(measured("floor", 900, one, right=None), right="")
+        comparison = report.Comparison(one, [measured("fp8", 450, one), measured("cublaslt", 300, one), floor])
+        self.assertEqual(list(comparison.peers), ["cublaslt"])
+        self.assertAlmostEqual(comparison.of_floor, 0.5)
+        text = report.markdown([comparison])
+        self.assertIn("| limit/us | floor us | floor/us | configuration |", text)
+        self.assertIn("M <= 128: geometric mean 0.500 of the floor over 1 rows", text)
+        without = report.markdown([report.Comparison(one, [measured("fp8", 450, one)])])
+        self.assertNotIn("floor", without)
+
     def test_what_is_in_the_band_counts_as_one(self):
         one = row()
         for tflops, spread, counted in ((101, 0.02, 1.0), (99, 0.02, 1.0), (103, 0.02, 1.03), (97, 0.02, 0.97), (110, 0.2, 1.1)):
