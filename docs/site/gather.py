@@ -69,8 +69,16 @@ def op_facts(root):
 
 def dialect_page(root, docs):
     facts = op_facts(root)
-    return re.sub(r"^### `fp8\.(\w+)` \(.*\)\n\n_.*_\n", lambda match: match[0] + facts.get(match[1], ""),
+    return re.sub(r"^### `fp8\.(\w+)` \((.*)\)\n\n(_.*_\n)",
+                  lambda match: "### `fp8.%s`\n\n%s%s- **C++**: `mlir::%s`\n" % (match[1], match[3], facts.get(match[1], "\n"), match[2]),
                   clean(read(os.path.join(docs, "Dialects", "Fp8Dialect.md"))).replace("# 'fp8' Dialect", "# The dialect: ops, types, attributes", 1), flags=re.M)
+
+
+def folder_purposes(root):
+    """What each folder of include/fp8 is for, by docs/Architecture.md."""
+    text = read(os.path.join(root, "docs", "Architecture.md"))
+    purposes = {name: cells[1] for cells in rows(text, r"folder \| what it is") for name in re.findall(r"`(\w+)`", cells[0])}
+    return purposes | {".": "what registers the dialect, the passes and the pipelines"}
 
 
 def interfaces_page(docs):
@@ -105,12 +113,12 @@ def stage(root, out, docs, tools):
         "reference/commands.md": lambda: commands_page(tools),
         "reference/python.md": lambda: python_api.page(root),
         "reference/c.md": lambda: headers.c_page(root),
-        "reference/cpp.md": lambda: headers.cpp_page(root),
+        "reference/cpp.md": lambda: headers.cpp_page(root, folder_purposes(root)),
     }
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(os.path.join(root, "docs", "images"), os.path.join(out, "docs", "images"))
     write(os.path.join(out, "index.md"), read(os.path.join(root, "README.md")) + toctrees())
     for page in [page for section in sections() for page in section["pages"]]:
         write(os.path.join(out, page), made[page]() if page in made else read(os.path.join(root, page)))
-    for folder, text in headers.cpp_folders(root):
+    for folder, text in headers.cpp_folders(root, folder_purposes(root)):
         write(os.path.join(out, "reference", "cpp", folder + ".md"), text)

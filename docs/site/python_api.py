@@ -4,10 +4,12 @@ that neither the library nor NumPy need be there."""
 
 import os
 import re
+import textwrap
 
 import griffe
 
 MODULES = ("fp8", "fp8.builder", "fp8.quantize", "fp8.reference", "fp8.testing", "fp8.tuning")
+INDENTED = re.compile(r"(?<=\n\n)(?: {4}.*\n|\n(?= {4}))+")  # an example in a docstring
 WIDE = 100  # columns of a signature that stays on one line
 
 
@@ -52,7 +54,7 @@ def documentation(member):
     text = ""
     for part in member.docstring.parse("google", warnings=False):
         if part.kind is griffe.DocstringSectionKind.text:
-            text += "\n%s\n" % part.value
+            text += "\n%s\n" % INDENTED.sub(lambda match: "```python\n%s```\n" % textwrap.dedent(match[0]), part.value + "\n")
         elif part.kind is griffe.DocstringSectionKind.examples:
             text += "".join("\n```python\n%s\n```\n" % value for _, value in part.value)
         elif isinstance(part.value, list):
