@@ -11,7 +11,7 @@ import os
 import re
 import sys
 
-PHASE_3 = ("Barrier.td", "Profile.td")
+PHASE_3 = ("Barrier.td", "BarrierWork.td", "Profile.td")
 # The base classes of ops take the mnemonic first; those of types and attributes are left out by their files.
 OTHERS = ("Fp8Types.td", "Fp8Attrs.td", "Plan.td", "Fp8Base.td", "Fp8Interfaces.td", "Fp8Dialect.td")
 OP = re.compile(r'^def Fp8_\w+Op\s*: \w+<"(\w+)".*?let (?:summary|description) = .*?^\}', re.M | re.S)

@@ -5,6 +5,7 @@
 #define FP8_IR_FP8OPS
 
 include "fp8/IR/Barrier.td"
+include "fp8/IR/BarrierWork.td"
 include "fp8/IR/Cluster.td"
 include "fp8/IR/Exchange.td"
 include "fp8/IR/Explicit.td"
