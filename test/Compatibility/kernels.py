@@ -32,4 +32,6 @@ MANIFESTS = {
     "version-1": dict(source="test/Run/read.mlir", options="chip=sm_100a"),
     "version-2": dict(print="d=bf16", config="tile = 64 x 16 x 128, launch = programmatic", options="chip=sm_90a"),
     "version-3": dict(source="test/Run/read.mlir", options="chip=sm_100a debug-waits=2000"),
+    "version-4": dict(source="test/Run/read.mlir", options="chip=sm_100a profile"),
+    "version-5": dict(print="d=bf16,constant", config="tile = 64 x 16 x 128, launch = programmatic", options="chip=sm_90a"),
 }

@@ -7,7 +7,8 @@ epilogues.py --print OPTIONS [--config CONFIG]
 Writes GEMM ops with a residual, a bias, a function, an output scale, over the types that each may have and over kinds of kernels;
 lowers and simulates each on ragged shapes, without K, with a residual that is not read, and with special values. A seeded sample of
 COUNT has every value of every axis. With --ptxas each kernel is assembled, and those that spill are named and counted. Kernels are for sm_100a, with --hopper for sm_90a. The
-second form prints one op. OPTIONS are as `c=bf16,beta,bias=f32,function=relu,scale,d=f16`; with `strided`, the rows of C and D may lie apart.
+second form prints one op. OPTIONS are as `c=bf16,beta,bias=f32,function=relu,scale,d=f16`; with `strided`, the rows of C and D may lie apart; with
+`constant`, B and its scales are constant.
 """
 import argparse
 import itertools
@@ -93,7 +94,8 @@ def text(point):
     a_scale, b_scale, b_block = (point.get(axis, default) for axis, default in [("a_scale", "f32"), ("b_scale", "f32"), ("b_block", 128)])
     types = [f"memref<{extents}xf8E4M3FN>", f"memref<{extents}x{a_scale}, strided<{strides}>>", f"memref<{extents}xf8E4M3FN>",
              f"memref<{extents}x{b_scale}{f', strided<{strides}>' if b_block == 1 else ''}>"]
-    arguments = [argument(name, type, "read") for name, type in zip(["a", "a_scale", "b", "b_scale"], types)]
+    b_access = "constant" if point.get("constant") else "read"
+    arguments = [argument(name, type, b_access if name.startswith("b") else "read") for name, type in zip(["a", "a_scale", "b", "b_scale"], types)]
     clauses = ""
     layout = f", strided<{strides}>" if point.get("strided") else ""
     number = "memref<1x1xf32>"
