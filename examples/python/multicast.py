@@ -4,20 +4,13 @@
 Prints the module: `python multicast.py | fp8-opt --fp8-gemm-to-ptx=chip=sm_90a --emit=ptx -o multicast.ptx`.
 """
 
-from fp8.builder import Fragment, MemRef, Module, Tile, ceildiv, minimum
+from fp8.builder import Module, Tile, ceildiv, minimum
+
+from hopper import MATRIX, PADDED_SCALES, RESULT, SCALES, d_tile, operand_tile, product, scale_tile
 
 CLUSTER_M = 2
 
-MATRIX = MemRef((None, None), "f8E4M3FN")
-SCALES = MemRef((None, None), "f32")
-PADDED_SCALES = MemRef((None, None), "f32", strides=(None, 1))
-RESULT = MemRef((None, None), "bf16")
-
-operand_tile = Tile((128, 128), "f8E4M3FN", swizzle=128)
 b_box = Tile((128 // CLUSTER_M, 128), "f8E4M3FN", swizzle=128)  # what one CTA copies of the tile of B
-scale_tile = Tile((1, 128), "f32")
-d_tile = Tile((64, 64), "bf16", swizzle=128)
-product = Fragment((128, 128), warps=8, layout="warpgroups")
 
 module = Module()
 
