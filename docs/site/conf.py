@@ -36,6 +36,7 @@ templates_path = [os.path.join(root, "docs", "site", "_templates")]
 html_sidebars = {"**": ["sidebar/brand.html", "sidebar/search.html", "sidebar/scroll-start.html", "sidebar/navigation.html",
                         "versions.html", "sidebar/scroll-end.html"]}
 html_copy_source = False
+html_search_scorer = os.path.join(root, "docs", "site", "_static", "scorer.js")
 html_use_index = False  # of what Sphinx's own domains describe, which is nothing here
 smartquotes = False  # options keep both dashes
 html_favicon = os.path.join(root, "docs", "site", "_static", "ring.svg")

@@ -92,7 +92,7 @@ def passes_page(docs):
     for name, title in PASSES:
         path = os.path.join(docs, "Passes", name + ".md")
         if os.path.exists(path):
-            text += "\n## %s\n\n%s" % (title, clean(read(path)))
+            text += "\n## %s\n\n%s" % (title, re.sub("^### `-", "### `--", clean(read(path)), flags=re.M))
     return text
 
 

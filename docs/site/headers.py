@@ -120,13 +120,13 @@ def cpp_page(root, purposes):
     """purposes: what each folder is for, by its name in include/fp8."""
     text = "# C++ API\n\nThe headers of the installed package, by folder. [How to link and what needs MLIR](../docs/embedding.md); [which folder may\ninclude which](../docs/Architecture.md#layers).\n"
     text += "\n| folder | what it is |\n|---|---|\n" + "".join("| [%s](cpp/%s.md) | %s |\n" % (title(folder), title(folder), purposes[folder]) for folder, _ in folders(root))
-    text += "\n```{toctree}\n:hidden:\n:maxdepth: 1\n\n%s\n```\n" % "\n".join("cpp/" + title(folder) for folder, _ in folders(root))
+    text += "\n```{toctree}\n:hidden:\n:maxdepth: 1\n\n%s\n```\n" % "\n".join("%s <cpp/%s>" % (title(folder), title(folder)) for folder, _ in folders(root))
     return text
 
 
 def cpp_folders(root, purposes):
     for folder, names in folders(root):
-        text = "# %s\n\n%s.\n\n```cpp\n%s\n```\n" % (title(folder), purposes[folder][0].upper() + purposes[folder][1:], "\n".join('#include "%s"' % os.path.normpath(os.path.join("fp8", folder, name)) for name in names))
+        text = "# C++ headers: %s\n\n%s.\n\n```cpp\n%s\n```\n" % (title(folder), purposes[folder][0].upper() + purposes[folder][1:], "\n".join('#include "%s"' % os.path.normpath(os.path.join("fp8", folder, name)) for name in names))
         for name in names:
             text += "\n" + header(os.path.join(root, "include", "fp8", folder, name), name, "cpp", 2)
         yield title(folder), text

@@ -78,6 +78,6 @@ def table(settings, rows):
             judged = "by its own check" if isinstance(kernel, Program) and not result.problem else ""
             error = f"{result.error:.2g}" if result.error is not None else judged
             verdict = result.verdict() + (" ([a find](#finds))" if kernel.name in expected.FINDS and result.errors else "")
-            text += (f"| {kernel.name} | {kernel.chip} | {', '.join(needs)} | {verdict} | {error} | "
+            text += (f"| `{kernel.name}` | {kernel.chip} | {', '.join(needs)} | {verdict} | {error} | "
                      f"{counted(result.warnings, '[{0}](../Warnings.md#{0})')} | {result.instructions} | {result.seconds:.1f} |\n")
     return text
