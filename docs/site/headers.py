@@ -7,6 +7,9 @@ import re
 NAME = re.compile(r"typedef [^;]*?\(\*(\w+)\)|(?:typedef\s+)?(?:enum class|struct|class|enum|union)\s+(?:\[\[\w+\]\]\s*)?(\w+)|using\s+(\w+)\s*=|#define\s+(\w+)|"
                   r"([\w~]+|operator\S+)\s*\(|(\w+)\s*(?:=|;|\[|\{)")
 
+API_NAME = re.compile(r"(?<![\w/.-])(?:fp8[A-Z]\w*(?:\(\))?|Fp8[A-Z]\w*|FP8_\w+|NULL|--[a-z][\w-]*(?:=[\w=-]*)?)(?![\w/]|\.\w)")
+PAGE = re.compile(r"(?<![\w/(])docs/(\w+)\.md\b")
+
 
 def read(path):
     with open(path, encoding="utf-8") as file:
@@ -78,21 +81,24 @@ def names_of(code):
     return names
 
 
-def escape(text):
-    """Prose for Markdown: what looks like a tag is none."""
-    return re.sub(r"<(?=\w)", r"\\<", text)
+def escape(text, root):
+    """Prose for Markdown: what looks like a tag is none, names of the API are code, and paths of documents are links. root: the path to the
+    site's, from the page."""
+    parts = re.split(r"(```.*?```|`[^`]*`)", text, flags=re.S)
+    parts[::2] = [PAGE.sub(r"[\1](%sdocs/\1.md)" % root, API_NAME.sub(r"`\g<0>`", re.sub(r"<(?=\w)", r"\\<", part))) for part in parts[::2]]
+    return "".join(parts)
 
 
-def header(path, name, language, level):
+def header(path, name, language, root):
     what, body = purpose_and_body(read(path))
-    text = "%s %s\n\n%s\n" % ("#" * level, name, escape(what))
+    text = "## %s\n\n%s\n" % (name, escape(what, root))
     body = re.sub(r"\A\s*#ifndef \w+\n#define \w+\n", "", body)
     for comment, code in Reader(body).parts:
         names = names_of(code) if code else []
         if names:
-            text += "\n%s %s\n" % ("#" * (level + 1), ", ".join("`%s`" % name for name in names))
+            text += "\n### %s\n" % ", ".join("`%s`" % name for name in names)
         if comment:
-            text += "\n%s\n" % escape(comment)
+            text += "\n%s\n" % escape(comment, root)
         if code and names:
             text += "\n```%s\n%s\n```\n" % (language, code)
     return text
@@ -101,7 +107,7 @@ def header(path, name, language, level):
 def c_page(root):
     folder = os.path.join(root, "include", "fp8-c")
     return "# C API\n\n`libfp8.so` and the libraries beside it; [how to use them](../docs/Runtime.md#the-c-api).\n\n" + "\n".join(
-        header(os.path.join(folder, name), name, "c", 2) for name in sorted(os.listdir(folder)) if name.endswith(".h"))
+        header(os.path.join(folder, name), name, "c", "../") for name in sorted(os.listdir(folder)) if name.endswith(".h"))
 
 
 def folders(root):
@@ -128,5 +134,5 @@ def cpp_folders(root, purposes):
     for folder, names in folders(root):
         text = "# C++ headers: %s\n\n%s.\n\n```cpp\n%s\n```\n" % (title(folder), purposes[folder][0].upper() + purposes[folder][1:], "\n".join('#include "%s"' % os.path.normpath(os.path.join("fp8", folder, name)) for name in names))
         for name in names:
-            text += "\n" + header(os.path.join(root, "include", "fp8", folder, name), name, "cpp", 2)
+            text += "\n" + header(os.path.join(root, "include", "fp8", folder, name), name, "cpp", "../../")
         yield title(folder), text
