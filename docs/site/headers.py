@@ -8,7 +8,7 @@ NAME = re.compile(r"typedef [^;]*?\(\*(\w+)\)|(?:typedef\s+)?(?:enum class|struc
                   r"([\w~]+|operator\S+)\s*\(|(\w+)\s*(?:=|;|\[|\{)")
 
 API_NAME = re.compile(r"(?<![\w/.-])(?:fp8[A-Z]\w*(?:\(\))?|Fp8[A-Z]\w*|FP8_\w+|NULL|--[a-z][\w-]*(?:=[\w=-]*)?)(?![\w/]|\.\w)")
-PAGE = re.compile(r"(?<![\w/(])docs/(\w+)\.md\b")
+PAGE = re.compile(r"(?<![\w/])(?<!\]\()docs/(\w+)\.md\b")
 
 
 def read(path):

@@ -90,4 +90,4 @@ def page(root):
         for name in exported(module):
             text += entry("%s.%s" % (path, name), resolve(module.members[name]), 3)
     # A path of a document in a docstring is a link on the site.
-    return re.sub(r"(?<![\w/(])docs/(\w+)\.md\b", r"[\1](../docs/\1.md)", text)
+    return re.sub(r"(?<![\w/])(?<!\]\()docs/(\w+)\.md\b", r"[\1](../docs/\1.md)", text)
