@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What `cmake --install` puts beside the libraries and tools: headers, TableGen files, and the files of
-# find_package(Fp8).
+# What `cmake --install` puts beside the libraries and tools: headers, TableGen files, the licence, and the files
+# of find_package(Fp8).
 
 include(CMakePackageConfigHelpers)
 set(FP8_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/fp8)
@@ -11,6 +11,7 @@ if(FP8_ENABLE_COMPILER)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/include/fp8 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     FILES_MATCHING PATTERN "*.h.inc" PATTERN "CMakeFiles" EXCLUDE)
 endif()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(EXPORT Fp8Targets DESTINATION ${FP8_PACKAGE_DIR})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/Fp8Config.cmake.in Fp8Config.cmake
