@@ -207,6 +207,7 @@ private:
                                 : " with no wgmma.fence before it; execute "
                                   "wgmma.fence first"),
               &w, &i, 0);
+      ++state.fences; // one message for each fence that is missing
       return !m.stopped;
     }
     return true;

@@ -70,6 +70,17 @@ TEST_F(WgmmaRules, FenceBetweenOtherInstructionsAndTheFirst) {
               ErrorKind::MissingWgmmaFence, "uses register %a1");
 }
 
+TEST_F(WgmmaRules, AMissingFenceIsReportedOnce) {
+  std::string series = replaced(p.text(), p.wgmma(), p.wgmma() + p.wgmma());
+  expectRight(series);
+  for (const std::string &text :
+       {replaced(series, kFence, ""),
+        replaced(series, kFence, kFence + "  add.f32 %v3, %v3, %v3;\n")}) {
+    Report report = run(text);
+    EXPECT_EQ(report.errors.size(), 1u) << report.str();
+  }
+}
+
 TEST_F(WgmmaRules, RegistersBelongToWhatIsInFlight) {
   const char *owns = "still owns it; execute wgmma.commit_group and a "
                      "wgmma.wait_group that covers it between the two";
