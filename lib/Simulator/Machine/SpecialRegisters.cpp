@@ -75,5 +75,5 @@ uint64_t Warp::specialValue(const ConstantRow &constant, unsigned lane) const {
     size_t number = std::strtoul(name.c_str() + prefix, nullptr, 10);
     return number < config.environment.size() ? config.environment[number] : 0;
   }
-  return 0; // %gridid
+  return 0; // %gridid, %current_graph_exec
 }

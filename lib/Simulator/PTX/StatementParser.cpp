@@ -269,39 +269,24 @@ bool Parser::parseOperandAtom(Operand &operand) {
   return parseName(operand);
 }
 
-/// Whether the simulator knows the special register (PTX ISA 10).
+/// The special registers that are vectors: components x, y and z, and w, which
+/// is 0 (PTX ISA 10).
+static bool isVectorRegister(std::string_view name) {
+  static const std::unordered_set<std::string_view> known = {
+      "%tid",       "%ntid",       "%ctaid",         "%nctaid",
+      "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"};
+  return known.count(name) != 0;
+}
+
+/// Whether the simulator knows the special register, or the component of one.
 static bool isSpecialRegister(std::string_view name) {
   static const std::unordered_set<std::string_view> known = {
-      "%tid.x",
-      "%tid.y",
-      "%tid.z",
-      "%ntid.x",
-      "%ntid.y",
-      "%ntid.z",
-      "%ctaid.x",
-      "%ctaid.y",
-      "%ctaid.z",
-      "%nctaid.x",
-      "%nctaid.y",
-      "%nctaid.z",
       "%laneid",
       "%warpid",
       "%nwarpid",
       "%smid",
       "%nsmid",
       "%gridid",
-      "%clusterid.x",
-      "%clusterid.y",
-      "%clusterid.z",
-      "%nclusterid.x",
-      "%nclusterid.y",
-      "%nclusterid.z",
-      "%cluster_ctaid.x",
-      "%cluster_ctaid.y",
-      "%cluster_ctaid.z",
-      "%cluster_nctaid.x",
-      "%cluster_nctaid.y",
-      "%cluster_nctaid.z",
       "%cluster_ctarank",
       "%cluster_nctarank",
       "%is_explicit_cluster",
@@ -316,13 +301,31 @@ static bool isSpecialRegister(std::string_view name) {
       "%globaltimer",
       "%globaltimer_lo",
       "%globaltimer_hi",
+      "%current_graph_exec",
       "%dynamic_smem_size",
       "%total_smem_size",
       "%aggr_smem_size"};
   constexpr std::string_view driverDefined = "%envreg"; // 10.33
   if (name.substr(0, driverDefined.size()) == driverDefined)
     return true;
-  return known.count(name) != 0;
+  size_t dot = name.find('.');
+  return known.count(name) ||
+         (dot + 2 == name.size() && name[dot + 1] >= 'x' &&
+          name[dot + 1] <= 'z' && isVectorRegister(name.substr(0, dot)));
+}
+
+/// All components of a special register.
+static Operand vectorOf(const std::string &name) {
+  Operand vector, w;
+  vector.kind = Operand::Kind::Vector;
+  for (const char *component : {".x", ".y", ".z"}) {
+    vector.elements.emplace_back();
+    vector.elements.back().kind = Operand::Kind::Special;
+    vector.elements.back().name = name + component;
+  }
+  w.kind = Operand::Kind::Integer;
+  vector.elements.push_back(std::move(w));
+  return vector;
 }
 
 bool Parser::parseName(Operand &operand) {
@@ -340,8 +343,15 @@ bool Parser::parseName(Operand &operand) {
     operand.kind = Operand::Kind::Special;
     if (peek().kind == Token::Kind::Directive && peek().adjacent)
       operand.name += "." + std::string(take().text);
-    if (!isSpecialRegister(operand.name))
+    if (isVectorRegister(operand.name))
+      operand = vectorOf(operand.name);
+    else if (!isSpecialRegister(operand.name))
       return fail(token, "register '" + operand.name + "' is not declared");
+    return true;
+  }
+  if (operand.name == "WARP_SZ") { // 4.4.7
+    operand.kind = Operand::Kind::Integer;
+    operand.value = 32;
     return true;
   }
   operand.kind = Operand::Kind::Symbol;

@@ -113,11 +113,12 @@ Handler handlerOf(Type type, Op op) {
 } // namespace
 
 bool fp8::sim::decodeAtomic(Decoder &d, Inst &i, bool result) {
-  if (!d.hasQualifier("mmio") && d.hasQualifier("async"))
+  if (d.hasQualifier("async") && !d.hasQualifier("release"))
     return decodeReduceAsync(d, i);
-  // red.async.mmio may land at once.
-  if (d.take("mmio") && (!d.take("async") || !d.requiresChip(100)))
+  // red.async.release, to global memory, may land at once.
+  if (d.take("async") && !d.requiresChip(100))
     return false;
+  d.take("mmio");
   Atomic &a = i.make<Atomic>();
   a.strength = d.takeOneOf({"relaxed", "acquire", "release", "acq_rel"}) > 0
                    ? Strength::Strong

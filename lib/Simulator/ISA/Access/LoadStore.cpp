@@ -264,11 +264,12 @@ bool decodePrefetch(Decoder &d, Inst &i) {
 bool fp8::sim::decodeAccess(Decoder &d, Inst &i, bool isLoad) {
   Access &access = i.make<Access>();
   access.strength = Strength::Weak;
-  // st.async.mmio may land at once.
+  // st.async.release, to global memory, may land at once.
   if (d.take("async") && !d.requiresChip(100))
     return false;
   d.take("weak");
-  if (d.takeOneOf({"volatile", "acquire", "release", "mmio"}) >= 0)
+  const bool isMmio = d.take("mmio");
+  if (d.takeOneOf({"volatile", "acquire", "release"}) >= 0 || isMmio)
     access.strength = Strength::Strong;
   if (d.take("relaxed") && access.strength == Strength::Weak)
     access.strength = Strength::Relaxed;
@@ -309,7 +310,7 @@ void fp8::sim::addLoadStoreOpcodes(OpcodeTable &t) {
   for (const char *name : {"ld", "ldu"})
     t.add(name, [](Decoder &d, Inst &i) { return decodeAccess(d, i, true); });
   t.add("st", [](Decoder &d, Inst &i) {
-    if (d.hasQualifier("async") && !d.hasQualifier("mmio"))
+    if (d.hasQualifier("async") && !d.hasQualifier("release"))
       return decodeStoreAsync(d, i);
     if (d.hasQualifier("bulk"))
       return decodeBulkFill(d, i);

@@ -119,6 +119,23 @@ Flow unpack(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// mov.v4 of a special register that is a vector.
+Flow moveVector(Warp &w, const Inst &i, uint32_t mask) {
+  const uint32_t *to = &w.machine.program.lists[i.list],
+                 *from = &w.machine.program.lists[i.sourceList];
+  for (uint32_t n = 0; n < i.listCount; ++n) {
+    const uint64_t *a = w.row(from[n]);
+    setLanes(w.row(to[n]), mask, [=](int l) { return a[l]; });
+  }
+  return Flow::Next;
+}
+
+/// mov.pred of %is_explicit_cluster.
+Flow testSpecial(Warp &w, const Inst &i, uint32_t mask) {
+  w.setPredicate(i, 0, mask, w.row(i.s[0])[0] ? ~0u : 0);
+  return Flow::Next;
+}
+
 /// Payload of mov from a clock: the part of it.
 enum class ClockPart { Low, High, Whole };
 
@@ -143,8 +160,20 @@ bool elements(Decoder &d, Inst &i, unsigned count, unsigned bits,
   return d.list(i, count, type, isDestination);
 }
 
+bool isSpecialVector(const Operand &operand) {
+  return operand.kind == Operand::Kind::Vector && !operand.elements.empty() &&
+         operand.elements[0].kind == Operand::Kind::Special;
+}
+
 bool decodeMov(Decoder &d, Inst &i) {
   Type type = d.takeType();
+  if (d.take("v4")) {
+    i.fn = moveVector;
+    return d.list(i, 4, type, true) &&
+           (d.peekOperand() && isSpecialVector(*d.peekOperand())
+                ? d.sourceList(i, 4, type)
+                : d.fail("takes .v4 only from a special register"));
+  }
   if (type == Type::Pred) {
     if (!d.predicateDestination(i))
       return false;
@@ -152,6 +181,10 @@ bool decodeMov(Decoder &d, Inst &i) {
     if (operand && operand->kind == Operand::Kind::Integer) {
       i.fn = setPredicateConstant;
       return d.immediate(i.make<PredicateValue>().value);
+    }
+    if (operand && operand->kind == Operand::Kind::Special) {
+      i.fn = testSpecial;
+      return d.source(i, Type::U32);
     }
     i.fn = movePredicate;
     spreadBits(i);
@@ -174,6 +207,9 @@ bool decodeMov(Decoder &d, Inst &i) {
   const Operand *second = d.peekOperand();
   if (!second)
     return d.fail("lacks a source");
+  if (isSpecialVector(*second))
+    return d.fail("reads a register of four components; read one of them, such "
+                  "as .x, or use .v4");
   if (second->kind == Operand::Kind::Vector) {
     unsigned count = unsigned(second->elements.size());
     if (count < 2 || bits % count)

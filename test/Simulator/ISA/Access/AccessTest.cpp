@@ -45,6 +45,18 @@ TEST(Memory, VectorsAndNarrowTypes) {
   EXPECT_EQ(out, (std::vector<uint32_t>{3, 0xffffff88u, 0x8807u, 4}));
 }
 
+TEST(Memory, AsynchronousWritesToGlobalMemory) {
+  auto out = compute(R"(
+  setp.ne.u32 %p0, %t, 0;
+  @!%p0 st.async.mmio.release.gpu.global.b32 [%out], 5;
+  bar.sync 0;
+  red.async.release.global.gpu.add.u32 [%out], 2;
+  bar.sync 0;
+  @!%p0 red.async.mmio.release.sys.global.add.u32 [%out], 100;)",
+                     64, 1);
+  EXPECT_EQ(out[0], 5u + 2 * 64 + 100);
+}
+
 TEST(Memory, LanesThatFollowEachOtherOrReadTheSame) {
   auto out = compute(R"(
   mov.u32 %r1, s; shl.b32 %r2, %t, 2; add.u32 %r3, %r1, %r2;

@@ -32,6 +32,19 @@ float oneFloat(const std::string &body) {
 
 } // namespace
 
+TEST(Alu, SpecialRegistersThatAreVectors) {
+  EXPECT_EQ(one("mov.v4.u32 {%r0, %r1, %r2, _}, %ntid;"
+                "add.u32 %r0, %r0, %r1; add.u32 %r0, %r0, %r2;"),
+            3u);
+  EXPECT_EQ(one("mov.v4.u32 {%r1, _, _, %r2}, %clusterid; add.u32 %r0, %r1, "
+                "%r2;"),
+            0u);
+  EXPECT_EQ(one("mov.u32 %r0, WARP_SZ;"), 32u);
+  EXPECT_EQ(one("mov.pred %p0, %is_explicit_cluster; selp.b32 %r0, 5, 6, %p0;"),
+            6u);
+  EXPECT_EQ(one("mov.u64 %d0, %current_graph_exec; cvt.u32.u64 %r0, %d0;"), 0u);
+}
+
 TEST(Alu, IntegerArithmetic) {
   EXPECT_EQ(one("add.u32 %r0, 0xffffffff, 2;"), 1u);
   EXPECT_EQ(one("sub.s32 %r0, 3, 5;"), uint32_t(-2));

@@ -96,6 +96,9 @@ TEST(ReduceAsync, NewerFormsNeedTheChip) {
       runPair("red.async.mmio.release.sys.global.add.u32 [%d0], 1;\n", out)
           .str(),
       HasSubstr("needs sm_100 or later, but the module is for sm_90a"));
+  EXPECT_THAT(
+      runPair("st.async.mmio.release.gpu.global.b32 [%d0], 1;\n", out).str(),
+      HasSubstr("needs sm_100 or later"));
   EXPECT_THAT(runPair("st.bulk.weak.shared::cta [%r2], 8, 0;\n", out).str(),
               HasSubstr("needs sm_100 or later"));
 }
