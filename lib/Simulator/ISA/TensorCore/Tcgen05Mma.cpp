@@ -130,10 +130,10 @@ private:
     if (address >> 16 || shape.transposeA)
       return bad(ErrorKind::BadDescriptor,
                  "A in tensor memory must start at lane 0 and be K-major");
-    if (pair && (shape.folds() > 1 || shape.n % 32))
+    if (pair && shape.n % 32)
       return bad(ErrorKind::Unsupported,
-                 "A in tensor memory is supported for a CTA pair only with M "
-                 "256 and N a multiple of 32");
+                 "A in tensor memory is supported for a CTA pair only with N a "
+                 "multiple of 32");
     operation->aColumn = address & 0xffff;
     return takeColumns("A", shape.units(), operation->aColumn, 8);
   }

@@ -146,7 +146,7 @@ std::vector<uint8_t> MmaRun::images() const {
   for (uint32_t cta = 0; cta < form.ctas(); ++cta) {
     std::vector<uint8_t> bytes(kImage);
     // In tensor memory, each part of N has its own copy of A above it.
-    uint32_t copies = form.stationary && form.tensorA ? form.parts() : 1;
+    uint32_t copies = form.tensorA ? form.parts() : 1;
     for (uint32_t copy = 0; copy < copies; ++copy)
       put(bytes, kA + copy * aRows * 32, a, form.a, cta * aRows, aRows);
     put(bytes, kB, b, form.b, cta * bRows, bRows);

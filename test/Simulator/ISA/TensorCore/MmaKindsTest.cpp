@@ -160,6 +160,11 @@ TEST(MmaKinds, AInTensorMemory) {
     MmaCase form = unscaled("f8f6f4", a, kE4m3);
     form.tensorA = true;
     expectRight(form);
+    form.pair = true;
+    for (uint32_t m : {128u, 256u}) {
+      form.m = m;
+      expectRight(form);
+    }
   }
 }
 
