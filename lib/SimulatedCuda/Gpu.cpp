@@ -5,6 +5,7 @@
 
 #include "Recorder.h"
 #include "fp8/SimulatedLaunch/ErrorText.h"
+#include "fp8/Simulator/PTXAst.h"
 
 #include <chrono>
 #include <cstdio>
@@ -57,6 +58,19 @@ std::string shortTitle(const Kernel &kernel) {
 }
 
 thread_local cudaError_t keptStatus = cudaSuccess;
+/// Whether the kernel, or a function that it may call, has
+/// griddepcontrol.launch_dependents.
+bool mayStartDependents(const Kernel &kernel) {
+  for (const sim::ast::Function &function :
+       kernel.module->loaded()->module().ast().functions)
+    if (!function.isEntry || function.signature.name == kernel.name)
+      for (const sim::ast::Instruction &inst : function.instructions)
+        if (inst.opcode == "griddepcontrol" && !inst.qualifiers.empty() &&
+            inst.qualifiers.front() == "launch_dependents")
+          return true;
+  return false;
+}
+
 } // namespace
 
 Gpu &Gpu::get() {
@@ -178,8 +192,14 @@ bool Gpu::repeat(const KernelLaunch &launch, const Memory::Snapshot &before) {
   return ok;
 }
 
-cudaError_t Gpu::run(const KernelLaunch &launch) {
+cudaError_t Gpu::run(const KernelLaunch &request) {
+  KernelLaunch launch = request;
   const sim::LaunchConfig &config = launch.config;
+  // PTX ISA, griddepcontrol: without launch_dependents in the preceding kernel
+  // nothing asks for a wait.
+  bool &early = startsDependents[launch.stream];
+  launch.config.programmatic &= early;
+  early = mayStartDependents(*launch.kernel);
   uint64_t number = findings.launches++;
   if (!settings.quiet)
     std::cerr << kPrefix << "launch " << number << ": "

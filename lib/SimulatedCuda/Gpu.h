@@ -10,6 +10,7 @@
 #include "fp8/Chip/Chip.h"
 #include "fp8/SimulatedCuda/Settings.h"
 
+#include <map>
 #include <mutex>
 
 namespace fp8::cuda {
@@ -17,6 +18,7 @@ namespace fp8::cuda {
 /// A launch, with copies of its arguments.
 struct KernelLaunch {
   Kernel *kernel = nullptr;
+  cudaStream_t stream = nullptr;
   sim::LaunchConfig config;
   bool cooperative = false; ///< all CTAs run at the same time
   std::vector<sim::KernelArgument> arguments;
@@ -59,6 +61,8 @@ public:
 private:
   explicit Gpu(Settings settings);
   cudaError_t faultStatus = cudaSuccess;
+  /// By stream: whether its last kernel may let the next one start early.
+  std::map<cudaStream_t, bool> startsDependents;
 
   sim::Report simulate(const KernelLaunch &launch, uint64_t seed);
   cudaError_t judge(const KernelLaunch &launch, const sim::Report &report);

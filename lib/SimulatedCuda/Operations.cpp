@@ -132,6 +132,7 @@ cudaError_t launchKernel(Gpu &gpu, const LaunchRequest &request) {
     return cudaErrorInvalidValue;
   KernelLaunch launch;
   launch.kernel = request.kernel;
+  launch.stream = request.stream;
   launch.config.grid = {request.grid.x, request.grid.y, request.grid.z};
   launch.config.block = {request.block.x, request.block.y, request.block.z};
   launch.config.dynamicSharedBytes = request.dynamicShared;

@@ -12,6 +12,15 @@ __global__ void race(int *out) {
 }
 __global__ void order(float *sum) { atomicAdd(sum, 1.0f / float(1 + threadIdx.x)); }
 
+__global__ void precede(float *data, bool early) {
+#ifdef DEPENDENTS
+  if (early)
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+  data[threadIdx.x] = 1;
+}
+__global__ void follow(float *data, float *out) { out[threadIdx.x] = data[threadIdx.x]; }
+
 static int report(const char *what, cudaError_t status) {
   std::printf("%s: %s\n", what, cudaGetErrorName(status));
   return status != cudaSuccess;
@@ -34,6 +43,16 @@ int main(int argc, char **argv) {
     race<<<1, 64>>>(reinterpret_cast<int *>(data));
   if (is("order"))
     order<<<1, 128>>>(data);
+  if (is("early")) {
+    precede<<<1, 64>>>(data, true);
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = 1, config.blockDim = 64;
+    config.attrs = &attribute, config.numAttrs = 1;
+    cudaLaunchKernelEx(&config, follow, data, data + 64);
+  }
   if (is("shared"))
     nothing<<<1, 1, 64 << 10>>>();
   if (is("block"))
