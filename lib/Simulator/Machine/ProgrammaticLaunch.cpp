@@ -33,6 +33,7 @@ bool Machine::checkBehindGridWait(Warp &warp, const Inst &inst, int lane) {
             "read or write, since the launch is programmatic; execute "
             "griddepcontrol.wait first",
         &warp, &inst, lane);
+  warp.waitedForGrid = ~0u; // one message for each warp that has not waited
   return false;
 }
 

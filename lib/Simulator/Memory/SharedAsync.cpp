@@ -42,7 +42,10 @@ bool SharedMemory::fenced(WarpOrder &warp, const Inst &inst, int lane,
   error.notes.push_back(
       context.note(other, std::string(earlierWrites ? "written" : "read") +
                               " here, " + context.agentName(earlier.agent())));
-  return error.severity != Severity::Error;
+  if (error.severity != Severity::Error)
+    return true;
+  warp.assumeFenced(earlier.agent());
+  return false;
 }
 
 /// The first undefined byte that the run accesses, or null.

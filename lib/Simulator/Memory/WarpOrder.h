@@ -111,6 +111,11 @@ public:
   /// Of what went before, what a fence stands behind, and nothing else.
   void releaseFenced(SyncClocks &into);
   void fenceProxy();
+  /// What the warp knows of an agent counts as fenced, though it is not: each
+  /// missing fence is reported once.
+  void assumeFenced(uint32_t agent) {
+    known.proxy.raise(agent, known.all.get(agent));
+  }
   void fenceThread();
   /// The lanes meet: each knows what the others have done (PTX ISA,
   /// bar.warp.sync).

@@ -60,6 +60,13 @@ TEST(ProgrammaticLaunch, AccessesStandBehindTheWait) {
       std::string::npos);
 }
 
+TEST(ProgrammaticLaunch, AMissingWaitIsReportedOnce) {
+  Report report = runEarly("ld.global.u32 %r1, [%d2];\n"
+                           "st.global.u32 [%d2], %r1;\n"
+                           "st.global.u32 [%d2], %r0;\n");
+  EXPECT_EQ(report.errors.size(), 1u) << report.str();
+}
+
 TEST(ProgrammaticLaunch, SharedMemoryAndParametersAreTheKernelsOwn) {
   Report report = runEarly(R"(
   mov.u32 %r1, slot;

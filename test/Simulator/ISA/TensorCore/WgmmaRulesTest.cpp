@@ -114,6 +114,13 @@ TEST_F(WgmmaRules, ChainsOfOneShapeNeedNothing) {
 TEST_F(WgmmaRules, SharedMemoryIsReadByTheAsyncProxy) {
   expectError(replaced(p.text(), "  fence.proxy.async.shared::cta;\n", ""),
               ErrorKind::MissingProxyFence, "'wgmma.mma_async");
+  // One message for each of the four warps that write without a fence.
+  std::string series = p.text();
+  for (int n = 0; n < 7; ++n)
+    series = replaced(series, kCommit, p.wgmma() + kCommit);
+  series = replaced(series, "  fence.proxy.async.shared::cta;\n", "");
+  Report unfenced = run(series);
+  EXPECT_LE(unfenced.errors.size(), 4u) << unfenced.str();
   // Until a wait the operands are its own.
   std::string lone =
       "  setp.eq.u32 %p0, %t, 0;\n  @%p0 st.shared.b32 [s], 7;\n";
