@@ -129,13 +129,29 @@ void TensorMemory::checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
     return;
   const std::string of =
       rank == warp.ctaRank ? "" : " of CTA rank " + std::to_string(rank);
+  // An access to cells in use that the warp does not know of.
+  auto findUser = [&]() -> AccessTag {
+    for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
+      for (uint32_t c = column; c < column + count; ++c) {
+        const uint32_t cell = unit * kTensorColumns + c;
+        for (AccessTag tag : {writes[cell], reads[cell]})
+          if (busy[cell] && !tag.none() && !warp.knows(tag))
+            return tag;
+      }
+    return {};
+  };
   if (anyBusy(column, count)) {
-    context.error(of.empty() ? ErrorKind::MemoryInFlight : ErrorKind::Race,
-                  "'" + ClusterContext::mnemonic(&inst) +
-                      "' frees tensor memory" + of +
-                      " that an unfinished operation still uses; wait for that "
-                      "operation first",
-                  &warp, &inst);
+    SimulationError &error = context.error(
+        of.empty() ? ErrorKind::MemoryInFlight : ErrorKind::Race,
+        "'" + ClusterContext::mnemonic(&inst) + "' frees tensor memory" + of +
+            " that an unfinished operation still uses; wait for that "
+            "operation first",
+        &warp, &inst);
+    if (AccessTag user = findUser(); !user.none())
+      error.notes.push_back(
+          context.note(&context.program.code[user.instruction()],
+                       "the operation is here, " +
+                           context.agentName(user.agent())));
     return;
   }
   AccessTag told[2]; // by kind: cells that one instruction accessed are many

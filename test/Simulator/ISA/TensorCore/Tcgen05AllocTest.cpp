@@ -133,6 +133,14 @@ DONE:
     ASSERT_EQ(report.errors.size(), 1u) << "seed " << seed;
     EXPECT_EQ(report.errors[0].kind, ErrorKind::Race) << report.str();
   }
+  // Where the last one may still be under way, its place is told, too.
+  std::string unfinished =
+      replaced(write, "  tcgen05.wait::st.sync.aligned;\n", "");
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    Report report =
+        runPairOf(unfinished + "bar.sync 0;\n" + kFreePair + kMeet, seed);
+    EXPECT_THAT(report.str(), HasSubstr("here, by warp 1")) << "seed " << seed;
+  }
 }
 
 TEST(Tcgen05Alloc, SizesDoNotIncrease) {
