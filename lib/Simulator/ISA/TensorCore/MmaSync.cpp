@@ -250,6 +250,8 @@ bool decodeMma(Decoder &d, Inst &i) {
     if ((!mma.exclusive && !d.take("and")) || !d.take("popc"))
       return d.fail("needs .and.popc or .xor.popc");
   }
+  if (mma.form().operands == MmaOperands::F64)
+    d.take("rn"); // the default
   i.fn = multiply;
   i.convergence = Convergence::Aligned;
   Type ab = mma.form().operands == MmaOperands::F64 ? Type::F64 : Type::B32;

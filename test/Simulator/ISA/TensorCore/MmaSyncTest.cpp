@@ -245,6 +245,7 @@ std::vector<Case> allCases() {
       {"m16n8k4", "f64", "f64", "f64", "f64"},
       {"m16n8k8", "f64", "f64", "f64", "f64"},
       {"m16n8k16", "f64", "f64", "f64", "f64"},
+      {"m16n8k4", "f64", "f64", "f64", "f64", ".rn"},
   };
   for (const char *sum : {"f32", "f16"}) {
     for (const char *shape : {"m16n8k8", "m16n8k16"})
