@@ -206,6 +206,18 @@ bool Warp::converged(const Inst &inst, uint32_t mask) {
   return (needed & ~mask) == 0;
 }
 
+/// The lanes of `mask` that name the same members as the first of them.
+static uint32_t sameMembers(const Warp &w, const Inst &inst, uint32_t mask) {
+  if (inst.convergence != Convergence::Members)
+    return mask;
+  const uint64_t *members = w.row(inst.s[inst.sources - 1]);
+  const uint32_t first = uint32_t(members[__builtin_ctz(mask)]);
+  uint32_t same = 0;
+  for (uint32_t l = 0; l < 32; ++l)
+    same |= uint32_t(uint32_t(members[l]) == first) << l;
+  return same & mask;
+}
+
 /// The lanes of the current group that execute the instruction.
 uint32_t Warp::guarded(const Inst &inst) {
   if (inst.guard < 0)
@@ -245,13 +257,36 @@ inline Warp::Step Warp::step(const Inst &inst, uint32_t mask) {
     return Step::Stop;
   if (inst.touchesFragments)
     touchFragments(*this, inst);
-  if (inst.convergence != Convergence::None && !meetAt(inst, mask))
-    return Step::Stop;
-  size_t before = groups.size();
-  execute(mask);
+  const size_t before = groups.size();
+  uint32_t together = mask; // what executes it at once
+  if (inst.convergence != Convergence::None) {
+    together = sameMembers(*this, inst, mask);
+    // Those that all their members have come to go on.
+    uint32_t met = 0;
+    for (uint32_t rest = together == mask ? 0 : mask; rest;) {
+      const uint32_t same = sameMembers(*this, inst, rest);
+      met |= converged(inst, same) ? same : 0;
+      rest &= ~same;
+    }
+    if (met && met != mask)
+      fork(mask & ~met, current.pc);
+    if (!met && !meetAt(inst, mask))
+      return Step::Stop;
+    if (met) {
+      mask = met;
+      together = sameMembers(*this, inst, mask);
+      meetForWaits();
+    }
+  }
+  execute(together);
   if (operands && inst.computes)
     spread(inst, mask);
-  Flow flow = inst.fn(*this, inst, mask);
+  Flow flow = inst.fn(*this, inst, together);
+  for (uint32_t rest = mask & ~together; rest; rest &= ~together) {
+    together = sameMembers(*this, inst, rest);
+    execute(together);
+    inst.fn(*this, inst, together);
+  }
   if (flow == Flow::Wait) {
     split(mask);
     return Step::Stop;

@@ -72,6 +72,43 @@ END: st.global.b32 [%o], %r0;)",
     EXPECT_EQ(out[i], (std::array<uint32_t, 4>{1, 2, 3, 1}[i % 4]));
 }
 
+TEST(Warp, LanesMayNameDifferentMembers) {
+  // Tiles of four lanes, and the even and the odd lanes.
+  auto out = compute(R"(
+  and.b32 %r1, %t, 28; shl.b32 %r2, 15, %r1;
+  shfl.sync.bfly.b32 %r3, %t, 3, 0x1c1f, %r2;
+  and.b32 %r4, %t, 1; setp.eq.u32 %p0, %r4, 0;
+  selp.b32 %r5, 0x55555555, 0xaaaaaaaa, %p0;
+  redux.sync.add.s32 %r6, %t, %r5;
+  setp.gt.u32 %p1, %t, 20; vote.sync.ballot.b32 %r7, %p1, %r2;
+  setp.lt.u32 %p2, %t, 16; @%p2 bra LOW;
+  redux.sync.max.u32 %r8, %t, 0xffff0000; bra JOIN;
+LOW: redux.sync.max.u32 %r8, %t, %r2;
+JOIN: mul.wide.u32 %d0, %t, 16; add.s64 %d0, %d0, %out;
+  st.global.v4.u32 [%d0], {%r3, %r6, %r7, %r8};)",
+                     32, 128);
+  for (uint32_t t = 0; t < 32; ++t) {
+    EXPECT_EQ(out[t * 4], t ^ 3);
+    EXPECT_EQ(out[t * 4 + 1], t % 2 ? 256u : 240u);
+    EXPECT_EQ(out[t * 4 + 2], t < 20 ? 0u : t < 24 ? 0xe00000u : 15u << t / 4 * 4);
+    EXPECT_EQ(out[t * 4 + 3], t < 16 ? t | 3 : 31u);
+  }
+}
+
+TEST(Warp, MembersThatComeLaterAreWaitedFor) {
+  // Lane 0 comes last; the tiles that lack nobody go on.
+  auto out = compute(R"(
+  and.b32 %r1, %t, 16; shl.b32 %r2, 0xffff, %r1;
+  setp.eq.u32 %p0, %t, 0; @%p0 bra LATE;
+  mov.b32 %r3, %t; bra MEET;
+LATE: mov.b32 %r3, 1000;
+MEET: redux.sync.add.u32 %r4, %r3, %r2;
+  st.global.u32 [%o], %r4;)",
+                     32, 32);
+  for (uint32_t t = 0; t < 32; ++t)
+    EXPECT_EQ(out[t], t < 16 ? 1120u : 376u);
+}
+
 TEST(Warp, VoteMatchReduxElect) {
   auto out = compute(R"(
   setp.lt.u32 %p0, %t, 5;
