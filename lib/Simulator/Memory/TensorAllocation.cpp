@@ -148,10 +148,9 @@ void TensorMemory::checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
             "operation first",
         &warp, &inst);
     if (AccessTag user = findUser(); !user.none())
-      error.notes.push_back(
-          context.note(&context.program.code[user.instruction()],
-                       "the operation is here, " +
-                           context.agentName(user.agent())));
+      error.notes.push_back(context.note(
+          &context.program.code[user.instruction()],
+          "the operation is here, " + context.agentName(user.agent())));
     return;
   }
   AccessTag told[2]; // by kind: cells that one instruction accessed are many

@@ -90,7 +90,9 @@ JOIN: mul.wide.u32 %d0, %t, 16; add.s64 %d0, %d0, %out;
   for (uint32_t t = 0; t < 32; ++t) {
     EXPECT_EQ(out[t * 4], t ^ 3);
     EXPECT_EQ(out[t * 4 + 1], t % 2 ? 256u : 240u);
-    EXPECT_EQ(out[t * 4 + 2], t < 20 ? 0u : t < 24 ? 0xe00000u : 15u << t / 4 * 4);
+    EXPECT_EQ(out[t * 4 + 2], t < 20   ? 0u
+                              : t < 24 ? 0xe00000u
+                                       : 15u << t / 4 * 4);
     EXPECT_EQ(out[t * 4 + 3], t < 16 ? t | 3 : 31u);
   }
 }
