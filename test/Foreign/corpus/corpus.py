@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import attention_kernels
 import cub
 import cuda_samples
 import cute_dsl
@@ -20,12 +21,14 @@ import marlin
 import thunderkittens
 import tilelang_kernels
 import triton_kernels
+import triton_tutorials
 from kernels import Program
 
-MODULES = [deepgemm_blackwell, deepgemm_hopper, cutlass, cutlass_tutorials, triton_kernels, flashinfer, thunderkittens, tilelang_kernels, marlin, cub, cuda_samples, cute_dsl]
+MODULES = [deepgemm_blackwell, deepgemm_hopper, cutlass, cutlass_tutorials, triton_kernels, triton_tutorials, flashinfer, thunderkittens, tilelang_kernels, marlin, cub, cuda_samples, cute_dsl,
+           attention_kernels]
 KERNELS = [kernel for module in MODULES for kernel in module.KERNELS]
 CHECKOUTS = {"DeepGEMM": "DeepGEMM", "CUTLASS": "cutlass", "FlashInfer": "flashinfer", "ThunderKittens": "ThunderKittens",
-             "TileLang": "tilelang", "Marlin": "marlin",
+             "TileLang": "tilelang", "Marlin": "marlin", "FlashAttention": "flash-attention", "FlashMLA": "FlashMLA",
              "CUDA samples": "cuda-samples", "CuTe DSL": "cutlass"}
 # Projects whose compiler is a package: its name, and the Python that has it.
 PACKAGES = {"Triton": ("triton", lambda settings: settings.triton_python), "TileLang": ("tilelang", lambda settings: settings.dsl_python),

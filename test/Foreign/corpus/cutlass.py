@@ -3,9 +3,10 @@
 
 import dataclasses
 import os
+import shutil
 
 import exact
-from kernels import Mend, Program, compile_program, prints
+from kernels import Mend, Program, change, compile_program, prints
 from launch import HOPPER_SUMS
 
 PROJECT = "CUTLASS"
@@ -22,19 +23,47 @@ PAIR_OF_SPARSE = dataclasses.replace(PAIR, header="cutlass/gemm/kernel/sm100_spa
 PAIR_OF_ARRAYS = dataclasses.replace(PAIR, header="cutlass/gemm/kernel/sm100_gemm_array_tma_warpspecialized.hpp")
 MIXED_COPIES = Mend("cutlass/gemm/collective/sm100_mma_mixed_tma_cpasync_warpspecialized.hpp", r"int read_stage_tma = ",
                     "cutlass::arch::fence_view_async_shared();")
+# One group of cp.async less stays pending, and a fence stands before the slot is handed over.
+GROUPS_DONE = ("kernel/sm100_fmha_mla_tma_warpspecialized.hpp",
+               [(r"(cp_async_wait<StagesPV - )1>\(\);(\n *)(pipeline_load\.producer_commit)",
+                 r"\g<1>2>();\2cutlass::arch::fence_view_async_shared();\2\3")])
+# The warps that reduce come to the barrier before the free, too.
+REDUCERS_MEET = ("kernel/sm100_fmha_bwd_kernel_tma_warpspecialized.hpp",
+                 [(r"kNumComputeWarps \* NumThreadsPerWarp,(\n *cutlass::arch::ReservedNamedBarriers::EpilogueBarrier)",
+                   r"(kNumComputeWarps + kNumReduceWarps) * NumThreadsPerWarp,\1"),
+                  (r"( *)(pipeline_reduce_tma_store\.producer_tail\(pipeline_reduce_tma_store_producer_state\);)",
+                   r"\1cutlass::arch::NamedBarrier((kNumComputeWarps + kNumReduceWarps) * NumThreadsPerWarp, "
+                   r"cutlass::arch::ReservedNamedBarriers::EpilogueBarrier).arrive();\n\1\2")])
 
 
-def example(name, chip, file, *arguments, flags=(), passed="Disposition: Passed", kernel="*device_kernel*", mend=None, **options):
+def copied(source, path, file, changes):
+    """Copies the folder of an example, with one file changed; the path of the copy of `source`."""
+    folder = path + ".example"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(os.path.dirname(source), folder)
+    target = os.path.join(folder, file)
+    with open(target, encoding="utf-8") as original:
+        text = change(original.read(), changes, file)
+    with open(target, "w", encoding="utf-8") as changed:
+        changed.write(text)
+    return os.path.join(folder, os.path.basename(source))
+
+
+def example(name, chip, file, *arguments, flags=(), passed="Disposition: Passed", kernel="*device_kernel*", mend=None, own=None, **options):
+    """mend: of a header of CUTLASS; own: of a file of the example, as (file, changes)."""
+
     def compile_it(settings, path):
         cutlass = settings.checkout("cutlass")
         source = os.path.join(cutlass, "examples", file)
+        if own:
+            source = copied(source, path, *own)
         includes = [f"-I{cutlass}/{folder}" for folder in ("include", "tools/util/include", "examples/common")]
         if mend:
             mend.write(cutlass + "/include", path + ".include")
             includes.insert(0, f"-I{path}.include")
         compile_program(settings, source, path, chip, ["-std=c++17", "-O1", *includes, "-I" + os.path.dirname(source), *flags])
 
-    name += "_mended" if mend else ""
+    name += "_mended" if mend or own else ""
     return Program("cutlass_" + name, PROJECT, chip, compile_it, lambda settings: list(arguments), prints(passed), kernel, **options)
 
 
@@ -61,6 +90,8 @@ def problem(m, n, k):
     return [f"--m={m}", f"--n={n}", f"--k={k}", "--iterations=0"]
 
 
+CONVOLUTION = ("--n=1", "--h=8", "--w=8", "--c=64", "--k=64", "--iterations=0")
+STATE_SPACE = ("--B=1", "--E=1", "--H=1", "--G=1", "--iterations=1")
 SPARSE_KERNEL = "*device_kernel*GemmUniversal*Sparse*"  # not the one that compresses A
 
 
@@ -92,7 +123,7 @@ KERNELS = [
               exact=exact.product(256, 256, 512)),
     *mendable("75_grouped", "75_blackwell_grouped_gemm/75_blackwell_grouped_gemm.cu", PAIR_OF_ARRAYS, *problem(256, 128, 128), "--groups=2",
               exact=exact.grouped_product([(256, 128, 128)] * 2, ("e4m3", "e4m3", "f16"))),
-    example("76_conv_fprop", "sm_100a", "76_blackwell_conv/76_blackwell_conv_fprop.cu", "--n=1", "--h=8", "--w=8", "--c=64", "--k=64", "--iterations=0"),
+    example("76_conv_fprop", "sm_100a", "76_blackwell_conv/76_blackwell_conv_fprop.cu", *CONVOLUTION),
     example("77_fmha", "sm_100a", "77_blackwell_fmha/77_blackwell_fmha.cu", "--b=1", "--h=1", "--q=256", "--k=256", "--d=128", "--verify",
             "--iterations=1", "--warmup_iterations=0", flags=["-DCPASYNC", "-DB2B", "-DSINGLE_VARIANT"], passed="[OK]",
             exact=exact.attention(256, 128, "f16")),
@@ -102,6 +133,22 @@ KERNELS = [
               exact=exact.sparse_product(256, 256, 256)),
     grouped_example(),
     grouped_example(MIXED_COPIES),
+    example("55_int4_fp8", "sm_90a", "55_hopper_mixed_dtype_gemm/55_hopper_int4_fp8_gemm.cu", *problem(256, 256, 512), "--warmup=0"),
+    example("72b_nvfp4", "sm_100a", "72_blackwell_narrow_precision_gemm/72b_blackwell_nvfp4_nvfp4_gemm.cu", *problem(256, 256, 512)),
+    example("76_conv_dgrad", "sm_100a", "76_blackwell_conv/76_blackwell_conv_dgrad.cu", *CONVOLUTION),
+    example("76_conv_wgrad", "sm_100a", "76_blackwell_conv/76_blackwell_conv_wgrad.cu", *CONVOLUTION),
+    *(example("77_mla", "sm_100a", "77_blackwell_fmha/77_blackwell_mla.cu", "--b=1", "--k=256", "--verify", "--iterations=1", own=own,
+              flags=["-DCPASYNC", "-DB2B", "-DSINGLE_VARIANT", "-DFP16"], passed="[OK]", kernel="*Sm100FmhaMlaKernel*") for own in (None, GROUPS_DONE)),
+    example("77_fmha_bwd", "sm_100a", "77_blackwell_fmha/77_blackwell_fmha_bwd.cu", "--b=1", "--h=1", "--q=128", "--k=128", "--d=64", "--verify",
+            "--iterations=0", "--warmup_iterations=0", own=REDUCERS_MEET, flags=["-DCPASYNC", "-DB2B", "-DSINGLE_VARIANT"], passed="[OK]",
+            kernel="*Sm100FmhaBwdKernelTma*"),
+    example("78_bf16x9", "sm_100a", "78_blackwell_emulated_bf16x9_gemm/78_blackwell_emulated_bf16x9_gemm.cu", *problem(256, 256, 256)),
+    *mendable("84_nvfp4_sparse", "84_blackwell_narrow_precision_sparse_gemm/84a_blackwell_nvfp4_bf16_sparse_gemm.cu", PAIR_OF_SPARSE,
+              *problem(256, 256, 512), kernel=SPARSE_KERNEL),
+    example("111_ssd", "sm_90a", "111_hopper_ssd/111_hopper_ssd.cu", *STATE_SPACE, passed="everything is ok", kernel="*device_kernel*ssd*SsdKernel*"),
+    example("112_ssd", "sm_100a", "112_blackwell_ssd/112_blackwell_ssd.cu", *STATE_SPACE, passed="everything is ok", kernel="*device_kernel*ssd*SsdKernel*"),
+    example("88_fmha", "sm_90a", "88_hopper_fmha/88_hopper_fmha.cu", "--b=1", "--h=1", "--q=256", "--k=256", "--d=128", "--verify", "--iterations=0",
+            passed="[OK]"),
     example("93_gqa", "sm_100a", "93_blackwell_low_latency_gqa/tgv_gqa.cu", "--kvL", "512", "--kvH", "1", "--qH", "8", "--BS", "1",
             passed="PASSED", kernel="*3gqa10gqa_device*", limit=300),
 ]

@@ -14,9 +14,25 @@ FREED_BEFORE_THE_MMA = ({"memory-in-flight", "missed-phase", "out-of-bounds"},
                         "a slot of the ring is handed back before the MMA has read it, and tensor memory freed while others use it" + PAGE)
 SCHEDULE_OVERWRITTEN = ({"race"}, "a scheduler writes the next tile over the last one, which nothing keeps the readers of its CTA from reading" + PAGE)
 UNUSED_PREFETCH = ({"race"}, "a prefetch whose words nobody uses reads what sums are stored to" + PAGE)
-EARLY_SCALES = ({"early-access"}, "the scales are loaded in front of griddepcontrol.wait" + PAGE)
+FREED_BEFORE_THE_PEER = ({"race"}, "a CTA of a pair frees tensor memory that the other still uses" + PAGE)
+FREED_BY_ALL = ({"race", "tensor-memory-allocation"}, "four warps free the same columns, which other warps still read" + PAGE)
+ZEROS_APART = ({"race", "early-access"}, "a warp multiplies what the others of its warpgroup have zeroed, with no barrier between" + PAGE)
+FRAGMENTS_UNFENCED = ({"missing-wgmma-fence", "missing-proxy-fence"}, "registers change behind the last wgmma.fence" + PAGE)
 
 FINDS = {
+    "cutlass_111_ssd": FRAGMENTS_UNFENCED,
+    "cutlass_112_ssd": FREED_BY_ALL,
+    "cutlass_77_mla": ({"race", "missing-proxy-fence", "memory-in-flight"}, "a slot is handed over while one group of cp.async still writes it" + PAGE),
+    "cutlass_78_bf16x9": ({"race", "missing-proxy-fence"}, INIT_BEHIND_FENCE[1] + ", and TMA may overtake loads"),
+    "cutlass_84_nvfp4_sparse": INIT_BEHIND_FENCE,
+    "flashinfer_topk": ({"race"}, "a thread arrives for its CTA before the other warps have added what they count" + PAGE),
+    "flash_mla_dense_sm90": ZEROS_APART,
+    "flash_mla_dense_sm90_mended": ({"early-access"}, "the second kernel loads in front of griddepcontrol.wait" + PAGE),
+    "flash_mla_sparse_sm90": COPIES_UNFENCED,
+    "flash_mla_head64_sm100": COPIES_UNFENCED,
+    "flash_mla_head128_sm100": FREED_BEFORE_THE_PEER,
+    "flash_mla_small_topk_sm100_mended": ({"exited-cta"}, "a CTA may end before the last arrivals of its peer" + PAGE),
+    "flash_mla_small_topk_sm100": (FREED_BEFORE_THE_PEER[0] | {"exited-cta"}, FREED_BEFORE_THE_PEER[1]),
     "cutlass_70_fp16": INIT_BEHIND_FENCE,
     "cutlass_72a_nvfp4": INIT_BEHIND_FENCE,
     "cutlass_72c_mxfp8": INIT_BEHIND_FENCE,
@@ -44,7 +60,6 @@ FINDS = {
     "tilelang_fp8_2xacc_sm90": IDLE_WAITERS,
     "thunderkittens_bf16_b200": LAST_ARRIVAL,
     "thunderkittens_fp8_b200": LAST_ARRIVAL,
-    "thunderkittens_nvfp4_b200": EARLY_SCALES,
     "thunderkittens_bf16_h100": IDLE_WAITERS,
 }
 

@@ -23,8 +23,6 @@ MENDED_PAIR = [(r"( *warpgroup::sync\(.*\n *warpgroup::tma::cluster::arrive\(sch
                (r"if \(!schedule\.success\) break;(\n *}\n *} else if \(cta_rank == 0)",
                 r"if (!schedule.success) { if (cta_rank == 0) wait(schedule_finished[task_iter%C::CLC_PIPE_DEPTH], "
                 r"(task_iter/C::CLC_PIPE_DEPTH)%2); break; }\1")]
-# the scales are loaded behind griddepcontrol.wait;
-MENDED_SCALES = [(r"( *const float global_scale = )", r"pdl::wait();\n\1")]
 # and all warps of the producer have seen a phase before one of them loads. In a header.
 LOOP, MENDED_LOOP = "lcf/lcf.cuh", [(r"( *wait\((?:inputs|finish)_finished.*\n)", r"\1producers::sync(13);\n")]
 
@@ -89,7 +87,7 @@ KERNELS = [
           exact=exact.product(*SIZES, FP8, (1, 2, 3), column_major=False)),
     gemm("mxfp8_b200", "sm_100a", "mxfp8_b200/mxfp8_b200_gemm.cu", SMALLER, BLOCK_SCALED,
          exact=exact.block_scaled_product(*SIZES, FP8, "ue8m0", 32, (3, 4), 5)),
-    *both("nvfp4_b200", "sm_100a", "nvfp4_b200/nvfp4_b200_gemm.cu", SMALLER, {"mends": MENDED_SCALES}, BLOCK_SCALED,
-          exact=exact.block_scaled_product(*SIZES, ("e2m1", "e2m1", "bf16"), "ue4m3", 16, (3, 4), 7, factors=(5, 6))),
+    gemm("nvfp4_b200", "sm_100a", "nvfp4_b200/nvfp4_b200_gemm.cu", SMALLER, BLOCK_SCALED,
+         exact=exact.block_scaled_product(*SIZES, ("e2m1", "e2m1", "bf16"), "ue4m3", 16, (3, 4), 7, factors=(5, 6))),
     *both("bf16_h100", "sm_90a", "bf16_h100/bf16_h100_gemm.cu", SMALLER_HOPPER, {"mended_prototype": True}, HOPPER_LOOP,
           exact=exact.product(*SIZES, BF16, (1, 2, 3), column_major=False, b_rows=True))]
