@@ -208,6 +208,38 @@ TEST(MmaKinds, IntegersSaturate) {
   }
 }
 
+TEST(MmaKinds, SumsAreCutOffAsOnAB200) {
+  // A product of 2^16, and 31 of `sign` * 2^power. Each keeps what is not below
+  // 2^-25 of the first one's exponent; then the sum loses what is below 2^-7,
+  // the last bit of f32 there, toward zero.
+  auto sumOf = [](MmaCase form, int power, bool negative, bool exact) {
+    MmaRun run(form);
+    run.options.exactAccumulation = exact;
+    // Of e4m3: 2^p.
+    auto code = [](int p) {
+      return uint32_t(p < -6 ? 1 << (p + 9) : (p + 7) << 3);
+    };
+    std::fill(run.aScales.begin(), run.aScales.end(), 127u);
+    std::fill(run.bScales.begin(), run.bScales.end(), 127u);
+    for (uint32_t at = 0; at < run.a.size(); ++at)
+      run.a[at] = at % 32 ? code(-3) | (negative ? 0x80 : 0) : code(8);
+    for (uint32_t at = 0; at < run.b.size(); ++at)
+      run.b[at] = at % 32 ? code(power + 3) : code(8);
+    Report report = run.run();
+    EXPECT_TRUE(report.ok()) << report.str();
+    return run.result(77, 9) - 0x1p16f;
+  };
+  for (const MmaCase &form : {unscaled("f8f6f4", kE4m3, kE4m3), MmaCase{}}) {
+    EXPECT_EQ(sumOf(form, -9, false, false), 7 * 0x1p-7f) << form.name();
+    EXPECT_EQ(sumOf(form, -9, false, true), 8 * 0x1p-7f) << form.name();
+    EXPECT_EQ(sumOf(form, -10, false, false), 0.f) << form.name();
+    EXPECT_EQ(sumOf(form, -10, false, true), 4 * 0x1p-7f) << form.name();
+    // Below 2^16 the last bit of f32 is 2^-8.
+    EXPECT_EQ(sumOf(form, -9, true, false), -16 * 0x1p-8f) << form.name();
+    EXPECT_EQ(sumOf(form, -10, true, false), 0.f) << form.name();
+  }
+}
+
 TEST(MmaKinds, HalfOfTheLanes) {
   for (uint32_t n : {8u, 64u}) {
     MmaCase form = unscaled("f8f6f4", kE4m3, kE3m2);
