@@ -136,6 +136,8 @@ TEST_F(TensorMapTest, SmallTensorsWithGapsLackBit85OnBlackwell) {
   expect({10, 0}, clear);
   matrix(16, 8192, 16);
   expect({10, 0}, set);
+  matrix(32, 2731, 48); // with gaps, and 2730 * 48 + 32 bytes: 128 KiB
+  expect({10, 0}, set);
   // Elements of several bytes, and the gap between the matrices of a batch.
   map.dtype = tensor::ElementType::F32;
   map.dims = {4, 16, 3};
