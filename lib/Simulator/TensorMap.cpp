@@ -200,11 +200,11 @@ std::optional<std::string> TensorMap::validate() const {
 
 /// The elements of a box that are copied.
 static uint64_t boxElements(const TensorMap &map) {
-  uint64_t elements = 1;
   // The traversal strides of a column do not change how many pixels it has.
   if (map.mode == TensorMapMode::Im2col)
     return uint64_t(map.box[0]) * map.box[1];
-  for (unsigned i = 0; i < map.rank && i < 5; ++i)
+  uint64_t elements = map.box[0];
+  for (unsigned i = 1; i < map.rank && i < 5; ++i)
     elements *=
         (map.box[i] + map.elementStrides[i] - 1) / map.elementStrides[i];
   return elements;

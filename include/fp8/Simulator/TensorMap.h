@@ -144,8 +144,8 @@ struct TensorMap {
   std::array<uint64_t, 5> dims{};
   std::array<uint64_t, 4> strides{};
   std::array<uint32_t, 5> box{};
-  std::array<uint32_t, 5> elementStrides{1, 1, 1, 1, 1};
-  Interleave interleave = Interleave::None;
+  std::array<uint32_t, 5> elementStrides{1, 1, 1, 1, 1}; ///< 0: ignored by TMA
+  Interleave interleave = Interleave::None; ///< others: copies are unsupported
   Swizzle swizzle = Swizzle::None;
   L2Promotion l2Promotion = L2Promotion::None;
   OobFill oobFill = OobFill::Zero;

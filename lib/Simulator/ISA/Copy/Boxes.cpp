@@ -23,16 +23,14 @@ struct RowChunks {
   ElementInfo info;
   uint32_t groups;  ///< of elements in a row
   uint32_t atATime; ///< groups of a chunk
-  int64_t step;     ///< elements of the tensor from one to the next
 
-  RowChunks(const TensorMap &map, uint32_t extent, uint32_t step)
-      : info(infoOf(map.elementType)), groups(extent / info.elements),
-        step(step) {
+  explicit RowChunks(const TensorMap &map)
+      : info(infoOf(map.elementType)), groups(map.box[0] / info.elements) {
     uint32_t chunk =
         map.swizzle == Swizzle::None ? bytes() : chunkOf(map.swizzle);
     atATime = isContiguous() ? std::max(1u, chunk / info.sharedBytes) : 1;
   }
-  bool isContiguous() const { return step == 1 && !info.isPadded(); }
+  bool isContiguous() const { return !info.isPadded(); }
   uint32_t bytes() const { return groups * info.sharedBytes; }
 };
 
@@ -128,9 +126,7 @@ void fp8::sim::copyRow(const TensorMap &map, uint32_t sharedBase,
 
 void fp8::sim::walkBox(const TensorMap &map, const BoxPlace &place,
                        uint32_t sharedBase, BoxVisitor &visitor) {
-  // TMA takes no stride along the channels of pixels.
-  const uint32_t step = place.mode == BoxMode::Tile ? map.elementStrides[0] : 1;
-  const RowChunks chunks(map, (map.box[0] + step - 1) / step, step);
+  const RowChunks chunks(map);
   const ElementInfo &info = chunks.info;
   auto bytesOf = [&](int64_t elements) {
     return elements * info.globalBytes / info.elements;
@@ -145,7 +141,7 @@ void fp8::sim::walkBox(const TensorMap &map, const BoxPlace &place,
   auto showChunk = [&](const Row &row, uint32_t logical, uint32_t x) {
     const uint32_t groups = std::min(chunks.atATime, chunks.groups - x);
     const uint32_t shared = swizzled(logical + x * info.sharedBytes);
-    const int64_t first = left + int64_t(x) * info.elements * chunks.step;
+    const int64_t first = left + int64_t(x) * info.elements;
     const Clipped part(first, int64_t(groups) * info.elements, map.dims[0]);
     if (!row.inside || !part.inside)
       return visitor.fill(shared, groups * info.sharedBytes);

@@ -70,8 +70,7 @@ bool checkCoordinates(Warp &w, const Inst &i, int lane, const TensorMap &map,
     return false;
   }
   int64_t unit = coordinateUnit(map);
-  if (direction != Direction::Prefetch && map.interleave == Interleave::None &&
-      coordinates[0] % unit)
+  if (direction != Direction::Prefetch && coordinates[0] % unit)
     return fail(0, "a multiple of " + std::to_string(unit) +
                        (infoOf(map.elementType).isPadded()
                             ? " (a row of the box)"
@@ -109,6 +108,14 @@ std::string misfit(const TensorCopy &copy, const TensorMap &map) {
 bool placeOf(Warp &w, const Inst &i, int lane, const TensorMap &map,
              Direction direction, BoxPlace &out) {
   const TensorCopy &copy = i.get<TensorCopy>();
+  if (map.interleave != Interleave::None) {
+    w.machine.error(ErrorKind::Unsupported,
+                    "'" + Machine::mnemonic(&i) +
+                        "' takes an interleaved tensor map, which is not "
+                        "supported; encode it without interleave",
+                    &w, &i, lane, true);
+    return false;
+  }
   if (std::string wrong = misfit(copy, map); !wrong.empty()) {
     w.machine.error(ErrorKind::TensorMap,
                     "'" + Machine::mnemonic(&i) + "' " + wrong, &w, &i, lane,
@@ -320,10 +327,8 @@ Flow fp8::sim::loadTensor(Warp &w, const Inst &i, uint32_t mask) {
 /// The tensor as a store of it sees it: the last 16 bytes of a row are written
 /// whole, with what the box has behind the row's end (measured on an H200).
 static TensorMap withWholeUnits(TensorMap map) {
-  if (map.elementStrides[0] == 1) {
-    uint64_t unit = uint64_t(coordinateUnit(map));
-    map.dims[0] = (map.dims[0] + unit - 1) / unit * unit;
-  }
+  uint64_t unit = uint64_t(coordinateUnit(map));
+  map.dims[0] = (map.dims[0] + unit - 1) / unit * unit;
   return map;
 }
 

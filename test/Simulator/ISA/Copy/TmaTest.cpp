@@ -56,8 +56,11 @@ std::vector<int> naiveBox(const Tensor &t, const std::vector<int> &c) {
     uint64_t rest = n * info.elements, at = 0;
     bool inside = true;
     for (unsigned i = 0; i < t.map.rank; ++i) {
-      int64_t x = c[i] + int64_t(rest % t.map.box[i]);
-      rest /= t.map.box[i];
+      // The driver ignores a stride of dimension 0.
+      uint32_t step = i ? t.map.elementStrides[i] : 1,
+               extent = (t.map.box[i] + step - 1) / step;
+      int64_t x = c[i] + int64_t(rest % extent) * step;
+      rest /= extent;
       inside &= x >= 0 && uint64_t(x) < t.map.dims[i];
       at += i ? uint64_t(x) * t.map.strides[i - 1]
               : uint64_t(x) / info.elements * info.globalBytes;
@@ -104,6 +107,7 @@ TEST(Tma, LoadsBoxesWithEverySwizzleAndClips) {
     std::vector<uint32_t> box;
     Swizzle swizzle;
     std::vector<int> at;
+    std::array<uint32_t, 5> steps = {1, 1, 1, 1, 1};
   };
   const Case cases[] = {
       {ElementType::U8, {256, 40}, {128, 64}, Swizzle::B128, {128, 0}},
@@ -141,10 +145,23 @@ TEST(Tma, LoadsBoxesWithEverySwizzleAndClips) {
        {128, 24},
        Swizzle::B128Atom32,
        {128, -2}},
+      {ElementType::U8,
+       {256, 40},
+       {128, 61},
+       Swizzle::B128,
+       {128, -3},
+       {2, 4}},
+      {ElementType::F32,
+       {37, 25, 9},
+       {8, 7, 5},
+       Swizzle::None,
+       {32, 3, 1},
+       {8, 3, 2}},
   };
   for (const Case &c : cases) {
     Device device;
     Tensor t = makeTensor(device, c.type, c.dims, c.box, c.swizzle);
+    t.map.elementStrides = c.steps;
     ASSERT_EQ(t.map.validate(), std::nullopt);
     std::vector<int> expected = naiveBox(t, c.at);
     std::vector<uint8_t> got(t.map.boxBytes());
@@ -159,6 +176,19 @@ TEST(Tma, LoadsBoxesWithEverySwizzleAndClips) {
     EXPECT_EQ(copied, t.map.copiedBytes()) << "case " << (&c - cases);
     EXPECT_EQ(wrong, 0u) << "case " << (&c - cases);
   }
+}
+
+TEST(Tma, InterleavedTensorsAreNotCopied) {
+  Device device;
+  Tensor t = makeTensor(device, ElementType::U8, {16, 40, 8}, {16, 16, 1},
+                        Swizzle::None);
+  t.map.interleave = Interleave::B16;
+  ASSERT_EQ(t.map.validate(), std::nullopt);
+  std::vector<uint8_t> got(t.map.boxBytes());
+  Report report = loadAndDump(device, t.map, loadOf(t.map, {0, 0, 0}),
+                              t.map.copiedBytes(), got, 0);
+  EXPECT_TRUE(has(report, ErrorKind::Unsupported)) << report.str();
+  EXPECT_THAT(report.str(), HasSubstr("takes an interleaved tensor map"));
 }
 
 TEST(Tma, BoxesBeginAt16Bytes) {
