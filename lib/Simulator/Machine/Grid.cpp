@@ -26,6 +26,9 @@ constexpr unsigned kTurnsAlone = 1 << 8;
 /// Rounds after which a cluster that could not go on tries again: another may
 /// have written what it polls.
 constexpr unsigned kRetry = 16;
+/// Rounds in which no cluster ends, after which more start: a GPU runs all that
+/// it has room for, and those that run may poll what one of the others writes.
+constexpr unsigned kPatience = 4;
 } // namespace
 
 Grid::Grid(Device &device, const Program &program, const LaunchConfig &config,
@@ -62,16 +65,25 @@ std::optional<ClusterIndex> Grid::takePending() {
   return index;
 }
 
-size_t Grid::residents() {
+void Grid::chooseResidents() {
+  most = room = options.residentClusters;
+  if (most)
+    return;
   const auto &cluster = config.cluster;
   uint32_t ctas = cluster[0] * cluster[1] * cluster[2];
-  if (options.residentClusters)
-    return options.residentClusters;
-  uint32_t most = std::min(kResidentCtas, options.multiprocessorCount) / ctas;
-  return 1 + random.below(std::clamp(most, 1u, kResidentClusters));
+  uint32_t first = std::min(kResidentCtas, options.multiprocessorCount) / ctas;
+  most = 1 + random.below(std::clamp(first, 1u, kResidentClusters));
+  room = std::max<size_t>(most, options.multiprocessorCount / ctas);
 }
 
-void Grid::admit(size_t most) {
+bool Grid::admitMore() {
+  if (pending.empty() || most == room)
+    return false;
+  most = std::min(2 * most, room);
+  return true;
+}
+
+void Grid::admit() {
   while (resident.size() < most)
     if (std::optional<ClusterIndex> index = takePending()) {
       resident.push_back({uint32_t(started.size()), nullptr});
@@ -144,6 +156,8 @@ void Grid::resolveStuck() {
   for (const Resident &cluster : resident)
     progress += cluster.machine->progressMade();
   if (progressAtRetry == progress) {
+    if (admitMore())
+      return;
     Machine &first = *resident.front().machine;
     first.reportDeadlock();
     collect(first);
@@ -171,9 +185,10 @@ bool Grid::removeEnded() {
 
 void Grid::run() {
   listClusters();
-  const size_t most = residents();
+  chooseResidents();
+  unsigned sinceEnd = 0;
   for (unsigned round = 1; !stopped; ++round) {
-    admit(most);
+    admit();
     if (resident.empty())
       break;
     std::vector<Turn> turns = chooseTurns();
@@ -184,7 +199,11 @@ void Grid::run() {
     runRound(turns);
     if (abandoned)
       return;
-    if (removeEnded() || round % kRetry == 0)
+    const bool anyEnded = removeEnded();
+    sinceEnd = anyEnded ? 0 : sinceEnd + 1;
+    if (sinceEnd == kPatience && admitMore())
+      sinceEnd = 0;
+    if (anyEnded || round % kRetry == 0)
       for (Resident &cluster : resident)
         if (cluster.machine)
           cluster.machine->retry();

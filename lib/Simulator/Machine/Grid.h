@@ -100,18 +100,23 @@ private:
   std::vector<ClusterIndex> pending; ///< the next at the end
   std::vector<Resident> resident;
   std::vector<ClusterIndex> started;
+  /// Clusters that run at the same time, and that the device has room for.
+  size_t most = 0, room = 0;
   uint64_t progressOfEnded = 0;
   /// All that has happened when the clusters that were stuck tried again.
   std::optional<uint64_t> progressAtRetry;
 
   void listClusters();
-  size_t residents();
-  void admit(size_t most);
+  void chooseResidents();
+  void admit();
+  /// Lets twice as many run at the same time. False if no more can start.
+  bool admitMore();
   std::vector<Turn> chooseTurns();
   void runTurn(const Turn &turn, bool alone);
   void runRound(const std::vector<Turn> &turns);
   bool overlap(const std::vector<Turn> &turns) const;
-  /// Every cluster is stuck: lets them try again, or reports the deadlock.
+  /// Every cluster is stuck: lets them try again or others start, or reports
+  /// the deadlock.
   void resolveStuck();
   bool removeEnded();
   /// Takes over what a cluster has accessed and reports.

@@ -31,7 +31,7 @@ struct Outcome {
 /// %w: the thread's number in the grid, %o: the address of its word in `out`,
 /// %out of the first; %c: of its CTA.
 Outcome outcomeOf(const std::string &body, uint64_t seed, unsigned threads,
-                  const std::string &variables = "") {
+                  const std::string &variables, unsigned residents) {
   std::string text = kernel(".param .u64 out", R"(
   .reg .pred %p<4>;
   .reg .b32 %r<10>;
@@ -53,7 +53,7 @@ Outcome outcomeOf(const std::string &body, uint64_t seed, unsigned threads,
   Options options;
   options.scheduleSeed = seed;
   options.threads = threads;
-  options.residentClusters = 6;
+  options.residentClusters = residents;
   Outcome outcome;
   options.onPrint = [&](const PrintedText &text) {
     outcome.printed.push_back(text.str());
@@ -71,10 +71,10 @@ Outcome outcomeOf(const std::string &body, uint64_t seed, unsigned threads,
 
 /// The outcome on one thread, which that on several must equal.
 Outcome expectSame(const std::string &body, uint64_t seed,
-                   const std::string &variables = "") {
-  Outcome one = outcomeOf(body, seed, 1, variables);
+                   const std::string &variables = "", unsigned residents = 6) {
+  Outcome one = outcomeOf(body, seed, 1, variables, residents);
   for (unsigned threads : {2, 5}) {
-    Outcome many = outcomeOf(body, seed, threads, variables);
+    Outcome many = outcomeOf(body, seed, threads, variables, residents);
     EXPECT_EQ(many.report, one.report);
     EXPECT_TRUE(many == one)
         << "seed " << seed << ", " << threads << " threads";
@@ -139,6 +139,33 @@ END:
     Outcome outcome = expectSame(body, seed);
     EXPECT_EQ(outcome.report, "");
     EXPECT_EQ(outcome.words[kWords - kThreads], 3 * kCtas);
+  }
+}
+
+TEST(Grid, ClustersPollWhatOneThatHasNotStartedWrites) {
+  // Each waits for the last CTA, which begins with some work. The seed says how
+  // many start, and which; no schedule takes 50 times as long as another.
+  const std::string body = R"(
+  setp.eq.u32 %p0, %c, 7; @%p0 bra LAST;
+W: ld.acquire.gpu.global.u32 %r1, [%out]; setp.eq.u32 %p0, %r1, 0; @%p0 bra W;
+  bra END;
+LAST: setp.ne.u32 %p0, %t, 0; @%p0 bra END; mov.u32 %r0, 0;
+L: add.u32 %r0, %r0, 1; setp.lt.u32 %p0, %r0, 20000; @%p0 bra L;
+  st.release.gpu.global.u32 [%out], %r0;
+END:
+)";
+  const std::string sleeps =
+      replaced(body, "W: ld", "W: nanosleep.u32 100; ld");
+  for (const std::string &text : {body, sleeps}) {
+    uint64_t least = ~uint64_t(0), most = 0;
+    for (uint64_t seed = 0; seed < 2 * kSeeds; ++seed) {
+      Outcome outcome = expectSame(text, seed, "", 0);
+      EXPECT_EQ(outcome.report, "");
+      EXPECT_EQ(outcome.words[0], 20000u);
+      least = std::min(least, outcome.instructions);
+      most = std::max(most, outcome.instructions);
+    }
+    EXPECT_LT(most, 50 * least);
   }
 }
 
