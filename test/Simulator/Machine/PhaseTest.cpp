@@ -9,6 +9,7 @@
 
 using namespace fp8::sim;
 using namespace fp8::sim::test;
+using testing::AnyOf;
 using testing::HasSubstr;
 
 namespace {
@@ -121,6 +122,26 @@ TEST(Phase, AnotherWarpMustHandItBack) {
         << "seed " << seed << "\n"
         << report.str();
   }
+}
+
+TEST(Phase, WarpsThatWaitBesideTheOneThatSignalsMayMissIt) {
+  // Both warps wait, and a lane of warp 1 signals. The lanes beside it are a
+  // warning, warp 0 is an error.
+  const std::string body = init(1) + kArrive + wait("W", 0) +
+                           "setp.eq.u32 %p2, %t, 32;\n"
+                           "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r50];\n";
+  size_t missed = 0;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    Report report = reportOf(body, seed, 64, /*strict=*/false);
+    for (const SimulationError &e : report.errors) {
+      missed += e.kind == ErrorKind::MissedPhase;
+      EXPECT_THAT(e.kind, AnyOf(ErrorKind::MissedPhase, ErrorKind::Deadlock))
+          << report.str();
+    }
+    for (const SimulationError &e : report.warnings)
+      EXPECT_EQ(e.rule, Rule::LanesBehindWait) << report.str();
+  }
+  EXPECT_GT(missed, 4u);
 }
 
 TEST(Phase, LanesOfALoaderMeetBehindItsWaits) {

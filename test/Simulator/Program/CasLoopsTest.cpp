@@ -39,8 +39,10 @@ AGAIN: ld.global.u32 %r1, [%d0];
 )"),
                         {KernelArgument::value(address)}, config, options);
     for (const auto *list : {&report.errors, &report.warnings})
-      for (const SimulationError &e : *list)
+      for (const SimulationError &e : *list) {
         rules.insert(e.rule);
+        EXPECT_EQ(e.severity, infoOf(e.rule).severity);
+      }
     device.read(address, &sum, 4);
   }
   return rules;

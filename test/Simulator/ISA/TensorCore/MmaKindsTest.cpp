@@ -423,8 +423,7 @@ TEST(MmaKinds, QualifiersThatDoNotFit) {
        "takes no .block_scale with .kind::f8f6f4"},
       {".kind::mxf4nvf4", ".kind::f4", "needs .kind::f16, tf32, f8f6f4"},
       {"tcgen05.mma.", "tcgen05.mma.ws.", "takes .ws only with"},
-      {"tcgen05.mma.", "tcgen05.mma.sp.",
-       "needs an address in brackets"},
+      {"tcgen05.mma.", "tcgen05.mma.sp.", "needs an address in brackets"},
       {".block16", ".block16.ashift", "only with A in tensor memory"},
   };
   for (const Wrong &wrong : wrongs) {
