@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Holds the timing model of fp8-run --timing to what was measured on a GPU, without one (docs/Timing.md):
 
-    python3 benchmark/timing.py benchmark/results/2026-11-22-h200-tune.csv --rows 40 --half held
+    python3 benchmark/timing.py benchmark/results/survey/2026-11-26-h200.csv --rows 40 --half held
 
-The rows are shuffled by a fixed seed. The model was fitted to those in even places; "held" takes the others.
+A shape with all its rows is either "fitted", so that constants were fitted to some of them, or "held" out. Its extents decide, whatever the file. --rows
+takes so many rows, drawn by a fixed seed.
 
 Within a shape it ranks configurations. Spearman's correlation counts every row. Kendall's leaves out pairs whose measured times differ by less than
 --noise percent: a second measurement might put those the other way round. No model can rank better than the measurement repeats itself: a last line
@@ -39,7 +40,9 @@ SEED = 7
 
 
 def config_of(name):
-    """The configuration that a row names, as the op's attribute has it, or None."""
+    """The configuration that a row names, as the op's attribute has it, or None. A survey has it as it is."""
+    if name.startswith("tile = "):
+        return name
     match = NAME.match(name)
     if not match:
         return None
@@ -48,12 +51,17 @@ def config_of(name):
             + (", launch = programmatic" if early else ""))
 
 
-def read_rows(path):
-    """(m, n, k, name, us) of each row of ours that was right, in the order of the seed."""
+def is_fitted(shape):
+    return random.Random("%dx%dx%d" % shape).random() < 0.5
+
+
+def read_rows(path, half, most_us):
+    """(m, n, k, name, us) of each row of ours that was right and belongs to the half, in the order of the seed."""
     with open(path, newline="", encoding="utf-8") as file:
         rows = [(int(row["m"]), int(row["n"]), int(row["k"]), row["configuration"], float(row["us"]))
                 for row in csv.DictReader(file)
                 if row["peer"] == "fp8" and row["right"] == "True" and row["us"] and config_of(row["configuration"])]
+    rows = [row for row in rows if row[4] <= most_us and half in ("all", "fitted" if is_fitted(row[:3]) else "held")]
     random.Random(SEED).shuffle(rows)
     return rows
 
@@ -75,10 +83,10 @@ def run(command, text=None):
 def predict(options, row, folder):
     """Microseconds."""
     m, n, k, name, _ = row
-    ptx = os.path.join(options.keep or folder, f"{m}x{n}x{k}-{name}.ptx" if options.keep else "kernel.ptx")
-    if not (options.keep and os.path.exists(ptx)):
-        run([options.fp8_opt, "-", f"--fp8-gemm-to-ptx=chip=sm_90a problem={m}x{n}x{k}", "--emit=ptx", "-o", ptx],
-            KERNEL.replace("CONFIG", config_of(name)))
+    # As it was measured: one kernel serves all shapes.
+    ptx = os.path.join(options.keep or folder, re.sub(r"\W+", "-", name) + ".ptx")
+    if not os.path.exists(ptx):
+        run([options.fp8_opt, "-", "--fp8-gemm-to-ptx=chip=sm_90a", "--emit=ptx", "-o", ptx], KERNEL.replace("CONFIG", config_of(name)))
     line = run([options.fp8_run, ptx, "--backend=sim", "--timing", f"--gpu={options.gpu}", f"--m={m}", f"--n={n}", f"--k={k}"]).splitlines()[-1]
     return json.loads(line)["predicted_us"]
 
@@ -143,6 +151,7 @@ def main():
     parser.add_argument("results", help="a CSV file of benchmark/results")
     parser.add_argument("--half", choices=("fitted", "held", "all"), default="held")
     parser.add_argument("--rows", type=int, default=None, help="so many of them; all by default")
+    parser.add_argument("--most-us", type=float, default=200, help="leave out rows that take longer")
     parser.add_argument("--limit", type=float, help="fail where the median error is larger, in percent")
     parser.add_argument("--gpu", default="h200", help="whose constants: the GPU of the results")
     parser.add_argument("--noise", type=float, default=2, help="percent; what is nearer is not ranked")
@@ -150,8 +159,7 @@ def main():
     parser.add_argument("--fp8-opt", default="fp8-opt")
     parser.add_argument("--fp8-run", default="fp8-run")
     options = parser.parse_args()
-    rows = read_rows(options.results)
-    rows = {"fitted": rows[::2], "held": rows[1::2], "all": rows}[options.half][:options.rows]
+    rows = read_rows(options.results, options.half, options.most_us)[:options.rows]
     errors, found = [], []
     print("| M | N | K | configuration | measured us | predicted us | error |\n|--:|--:|--:|--|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as folder:

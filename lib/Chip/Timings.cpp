@@ -9,7 +9,7 @@ namespace {
 
 // Where each comes from. "sheet": NVIDIA's data sheet. "chooser":
 // docs/Chooser.md, measured on an H200. "published": microbenchmarks of H100
-// and H800 GPUs (docs/Timing.md). "fit": fitted to half of the rows that
+// and H800 GPUs (docs/Timing.md). "fit": fitted to half of the shapes that
 // docs/Timing.md names, from the value in parentheses.
 constexpr Timing kH200 = {
     /*name=*/"NVIDIA H200",
@@ -18,70 +18,79 @@ constexpr Timing kH200 = {
     /*largeClusterMultiprocessors=*/120, // published: an H100, of 8
     /*partitions=*/4,                    // sheet
     /*gigahertz=*/1.965,                 // chooser
-    /*powerShare=*/0.464,                // fit (0.45, assumed)
-    /*powerSlope=*/0.518,                // fit (0.5, assumed)
+    /*powerShare=*/0.677,                // fit (0.45, assumed)
+    /*powerSlope=*/0.571,                // fit (0.5, assumed)
     /*l2Power=*/0.25,                    // fit (0.2, assumed)
-    /*powerMs=*/16.2,                    // fit (30, assumed)
-    /*launchUs=*/1.73,                   // fit (1.3, assumed)
-    /*earlyUs=*/0.97,                    // fit (0.8, chooser)
+    /*coolUs=*/3.15,                     // fit (20, assumed)
+    /*warmingUs=*/24.2,                  // fit (30, assumed)
+    /*launchUs=*/1.34,                   // fit (1.3, assumed)
+    /*earlyUs=*/0.62,                    // fit (0.8, chooser)
     /*clusterUs=*/0.065,                 // fit (0.3, assumed)
-    /*earlyUneven=*/0.22,                // chooser
     /*issue=*/
     {{
         /*Free*/ {0, 0},
-        /*Arithmetic*/ {1, 4},      // sheet: 32 lanes; published
-        /*Packed*/ {2, 4},          // published of a B200
-        /*Integer*/ {0.62, 4},      // fit (1, sheet); published
-        /*Convert*/ {3.6, 6},       // fit (2, sheet: 16 lanes); assumed
-        /*Divide*/ {20, 100},       // assumed, a sequence of instructions
-        /*Shuffle*/ {2.6, 26},      // fit (2, assumed); published
-        /*SharedLoad*/ {1.6, 4.9},  // fit (1, sheet); fit (29, published)
-        /*SharedStore*/ {2.95, 30}, // fit (4, sheet: 128 bytes a cycle);
-                                    // assumed
-        /*GlobalLoad*/ {1, 2100},   // sheet; fit (500, published: 263 to 744)
-        /*GlobalStore*/ {4, 4},     // assumed
-        /*Synchronise*/ {2.2, 9},   // fit (2, assumed; 12, published)
-        /*Tensor*/ {3.6, 4},        // fit (4, assumed)
-        /*Copy*/ {4, 4},            // assumed
+        /*Arithmetic*/ {1, 4},        // sheet: 32 lanes; published
+        /*Packed*/ {2, 4},            // published of a B200
+        /*Integer*/ {0.449, 4},       // fit (1, sheet); published
+        /*Convert*/ {3.29, 6},        // fit (2, sheet: 16 lanes); assumed
+        /*Divide*/ {20, 100},         // assumed, a sequence of instructions
+        /*Shuffle*/ {2.83, 27},       // fit (2, assumed); published
+        /*SharedLoad*/ {2.21, 5.38},  // fit (1, sheet); fit (29, published)
+        /*SharedStore*/ {2.06, 30},   // fit (4, sheet: 128 bytes a cycle);
+                                      // assumed
+        /*GlobalLoad*/ {1, 1910},     // sheet; fit (500, published: 263 to 744)
+        /*GlobalStore*/ {4, 4},       // assumed
+        /*Synchronise*/ {2.34, 9.22}, // fit (2, assumed; 12, published)
+        /*Tensor*/ {3.34, 4},         // fit (4, assumed)
+        /*Copy*/ {4, 4},              // assumed
     }},
-    /*wakeCycles=*/30.5,        // fit (30; published: 88 for both ways)
-    /*arriveCycles=*/8,         // published
-    /*remoteCycles=*/288,       // fit (180, published)
-    /*l1LatencyCycles=*/40,     // published
-    /*copyCycles=*/43,          // fit (40; published: 111 with what precedes)
-    /*l2LatencyCycles=*/477,    // fit (420; published: 407)
-    /*dramLatencyCycles=*/962,  // fit (1100; published: 595 ns)
-    /*mapCycles=*/320,          // published
-    /*fillCycles=*/0.206,       // fit
-    /*fillSharers=*/85,         // fit
-    /*fillPower=*/0.76,         // fit (1, assumed)
-    /*fillCopies=*/12,          // fit
-    /*passCycles=*/227,         // fit
-    /*idleShare=*/0.18,         // fit (0, assumed)
-    /*clusterMisses=*/0.33,     // fit
-    /*l2BytesOfOne=*/60.5,      // fit (64, chooser)
-    /*l2Bytes=*/6060,           // fit (4550, measured, docs/FirstHour.md)
-    /*l2Sharers=*/2,            // fit (2, assumed)
-    /*dramBytesOfOne=*/40.6,    // fit (34, chooser)
-    /*dramBytes=*/2160,         // fit (2010, chooser)
-    /*storeBytesOfOne=*/32,     // measured, docs/FirstHour.md
-    /*storeBytes=*/2100,        // measured, an H100, docs/FirstHour.md
-    /*storeRowCycles=*/0.031,   // fit (0.02, measured, docs/Chooser.md)
-    /*storeLatencyCycles=*/136, // fit (600, assumed)
-    /*remoteBytes=*/12.9,       // fit (16, assumed)
-    /*remoteLatencyCycles=*/70, // fit (200; published: 180)
-    /*multiplyAdds=*/4096,      // sheet
-    /*operandBytes=*/128,       // published
-    /*productCycles=*/1,        // published
-    /*productLatencyCycles=*/20.3, // fit (60; published: 46)
+    /*wakeCycles=*/30.6,          // fit (30; published: 88 for both ways)
+    /*arriveCycles=*/8,           // published
+    /*remoteCycles=*/278,         // fit (180, published)
+    /*l1LatencyCycles=*/40,       // published
+    /*copyCycles=*/59,            // fit (40; published: 111 with what precedes)
+    /*l2LatencyCycles=*/512,      // fit (420; published: 407)
+    /*dramLatencyCycles=*/949,    // fit (1100; published: 595 ns)
+    /*mapCycles=*/566,            // fit (320, published)
+    /*fillCycles=*/0.126,         // fit
+    /*fillSharers=*/58.1,         // fit
+    /*fillPower=*/0.873,          // fit (1, assumed)
+    /*fillFree=*/10.4,            // fit
+    /*fillCopies=*/16.7,          // fit
+    /*fillSpread=*/0.198,         // fit (1, assumed)
+    /*passCycles=*/559,           // fit
+    /*idleShare=*/0.23,           // fit (0, assumed)
+    /*clusterMisses=*/0.315,      // fit
+    /*l2BytesOfOne=*/57,          // fit (64, chooser)
+    /*l2Bytes=*/3480,             // fit (4550, measured, docs/FirstHour.md)
+    /*l2Sharers=*/2,              // fit (2, assumed)
+    /*dramBytesOfOne=*/277,       // fit (329, chooser)
+    /*dramBytes=*/2180,           // fit (2010, chooser)
+    /*storeBytesOfOne=*/32,       // measured, docs/FirstHour.md
+    /*storeBytes=*/2100,          // measured, an H100, docs/FirstHour.md
+    /*storeRowCycles=*/0.0353,    // fit (0.02, measured, docs/Chooser.md)
+    /*storeLatencyCycles=*/132,   // fit (600, assumed)
+    /*remoteBytes=*/10.7,         // fit (16, assumed)
+    /*remoteLatencyCycles=*/64.5, // fit (200; published: 180)
+    /*multiplyAdds=*/4096,        // sheet
+    /*productCycles=*/1.88,       // fit (1, published)
+    /*productLatencyCycles=*/21.4, // fit (60; published: 46)
+    /*sharedBytes=*/128,           // published
+    /*sharedLoadCycles=*/1.53,     // fit
+    /*sharedBacklog=*/154,         // fit
     /*tensorMemory=*/{},
 };
 
-// An H200 with the memory of an H100.
+// An H200 with another memory and another power limit, fitted to a survey of
+// it.
 constexpr Timing kH100 = [] {
   Timing timing = kH200;
   timing.name = "NVIDIA H100";
-  timing.dramBytes = 1578; // published: 3.02 to 3.17 TB/s
+  timing.powerSlope = 0.599;      // fit
+  timing.launchUs = 1.65;         // fit
+  timing.dramLatencyCycles = 776; // fit
+  // fit (published: 3.02 to 3.17 TB/s to all SMs, which is 3.14)
+  timing.dramBytes = 1670;
   return timing;
 }();
 
@@ -95,20 +104,20 @@ constexpr Timing kB200 = [] {
   timing.clusterMultiprocessors = 148;      // assumed
   timing.largeClusterMultiprocessors = 120; // published: a B300, of 8
   timing.gigahertz = 1.965;                 // published
-  timing.powerSlope = 0.29;                 // published: 1.58 GHz at full load
+  timing.powerSlope = 0.44;                 // published: 1.58 GHz at full load
   timing.copyCycles = 48;          // published: a B300; 96 with what precedes
   timing.l2LatencyCycles = 380;    // published: 450 with issue and wait
   timing.dramLatencyCycles = 1050; // published: 1413 with the map's first use
   timing.mapCycles = 360;          // published
   timing.l2BytesOfOne = 122;       // published: 28 KiB in 234 cycles
   timing.l2Bytes = 8650;           // published: a B300, 17 TB/s
-  timing.dramBytesOfOne = 122;     // published: a B300, 240 GB/s
-  timing.dramBytes = 7100 / 1.965; // published: 7.0 to 7.26 TB/s
-  timing.storeBytesOfOne = 31;     // published: a B300
-  timing.storeBytes = 148 * 20;    // published: 52 cycles for a KiB
-  timing.storeLatencyCycles = 300; // assumed; published: 209, alone
-  timing.multiplyAdds = 8192;      // published
-  timing.productCycles = 0;        // published
+  // published: 7.0 to 7.26 TB/s to all SMs
+  timing.dramBytes = 148 / (148 * 1.965 / 7100 - 1 / timing.dramBytesOfOne);
+  timing.storeBytesOfOne = 31;        // published: a B300
+  timing.storeBytes = 148 * 20;       // published: 52 cycles for a KiB
+  timing.storeLatencyCycles = 300;    // assumed; published: 209, alone
+  timing.multiplyAdds = 8192;         // published
+  timing.productCycles = 0;           // published
   timing.productLatencyCycles = 97.5; // published: 136 with commit and wait
   timing.tensorMemory = {
       /*leastRows=*/128,           // published: 64 rows take as long

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tests of how benchmark/timing.py judges a ranking."""
+"""Tests of how benchmark/timing.py judges a ranking, and of the rows that it takes."""
 
 import os
 import sys
@@ -40,6 +40,24 @@ class Ranks(unittest.TestCase):
         rounds = [((1, 1, 1), (us, other)) for us, other in zip([1, 2, 3, 4, 5], [1, 2, 4, 3, 5])] + [((2, 2, 2), (7, 7))]
         self.assertEqual(timing.ceiling_line(rounds), "two rounds of the measurement (Spearman), 1 shapes: mean 0.900, least 0.90")
         self.assertIsNone(timing.ceiling_line(rounds[:4]))
+
+
+class Rows(unittest.TestCase):
+    SURVEY = os.path.join(os.path.dirname(timing.__file__), "results", "survey", "2026-11-26-%s.csv")
+
+    def test_the_halves_share_no_shape_on_either_gpu(self):
+        shapes = {(half, gpu): {row[:3] for row in timing.read_rows(self.SURVEY % gpu, half, 200)}
+                  for half in ("fitted", "held") for gpu in ("h200", "h100-5")}
+        self.assertFalse((shapes["fitted", "h200"] | shapes["fitted", "h100-5"]) & (shapes["held", "h200"] | shapes["held", "h100-5"]))
+        self.assertTrue(all(60 < len(one) < 90 for one in shapes.values()))
+
+    def test_limit(self):
+        self.assertLessEqual(max(row[4] for row in timing.read_rows(self.SURVEY % "h200", "all", 20)), 20)
+
+    def test_names_of_configurations(self):
+        self.assertEqual(timing.config_of("64x16-k2-early"), "tile = 64 x 16 x 128, split_k = 2, launch = programmatic")
+        self.assertEqual(timing.config_of("tile = 64 x 16 x 128, edge = first"), "tile = 64 x 16 x 128, edge = first")
+        self.assertIsNone(timing.config_of("best"))
 
 
 if __name__ == "__main__":

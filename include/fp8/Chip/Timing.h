@@ -63,15 +63,12 @@ struct Timing {
   double gigahertz;
   /// The load is the share of the cycles in which the tensor cores work, and
   /// `l2Power` of that of L2. Where it exceeds `powerShare`, the clock falls by
-  /// `powerSlope` for each further part, with a time constant of `powerMs`.
-  double powerShare, powerSlope, l2Power, powerMs;
+  /// `powerSlope` for each further part: not for kernels of `coolUs` or less,
+  /// and all the way for those that take `warmingUs` longer.
+  double powerShare, powerSlope, l2Power, coolUs, warmingUs;
   /// From one kernel's end to the next one's first instruction, what a
   /// programmatic launch saves of it, and what a cluster adds.
   double launchUs, earlyUs, clusterUs;
-  /// By what memory and L2 are slower for a programmatic launch that leaves
-  /// almost half of the SMs idle: its CTAs stand where SMs were free. With
-  /// fewer idle it falls as their square.
-  double earlyUneven;
   std::array<IssueCost, kIssueClasses> issue;
   /// From the completion of a phase to the first instruction behind a wait; and
   /// from an arrival to its effect, in the CTA and in another.
@@ -84,9 +81,10 @@ struct Timing {
   /// What L2 takes for the rows of a box outside the tensor, which all SMs
   /// request from one place: `fillCycles` for each SM, of `fillSharers` at
   /// most, times the `fillPower`-th power of the number of rows beyond the
-  /// thirteenth. The first copies of a CTA take less, and the `fillCopies`-th
-  /// all of it.
-  double fillCycles, fillSharers, fillPower, fillCopies;
+  /// first `fillFree`. The first copies of a CTA take less, and the
+  /// `fillCopies`-th all of it. It is divided by the `fillSpread`-th power of
+  /// the number of a CTA's tiles: CTAs fall out of step.
+  double fillCycles, fillSharers, fillPower, fillFree, fillCopies, fillSpread;
   /// What memory and L2 take where a CTA turns to its next tile.
   double passCycles;
   /// In the last round, when not all SMs have a tile: the fraction of the
@@ -104,10 +102,13 @@ struct Timing {
   double storeBytesOfOne, storeBytes, storeRowCycles, storeLatencyCycles;
   /// Writes to the shared memory of another CTA.
   double remoteBytes, remoteLatencyCycles;
-  /// Multiply-adds of 8 bits, bytes of shared memory that operands take, the
-  /// cycles that each product adds to its operands', and the latency from a
-  /// product's end to its sums.
-  double multiplyAdds, operandBytes, productCycles, productLatencyCycles;
+  /// Multiply-adds of 8 bits, the cycles that each product adds to them or to
+  /// reading its operands, and the latency from a product's end to its sums.
+  double multiplyAdds, productCycles, productLatencyCycles;
+  /// Bytes of shared memory, for products' operands and for copies that land;
+  /// cycles of it that a load by a warp takes; and how many cycles of copies
+  /// may stand back until products wait for them.
+  double sharedBytes, sharedLoadCycles, sharedBacklog;
   TensorMemoryTiming tensorMemory;
 };
 

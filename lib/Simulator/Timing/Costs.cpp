@@ -103,6 +103,7 @@ Costs::Costs(const Program &program, const chip::Timing &timing)
       IssueClass kind = classify(*inst.text);
       one.cost = timing.issue[size_t(kind)];
       one.loadsGlobal = kind == IssueClass::GlobalLoad;
+      one.loadsShared = kind == IssueClass::SharedLoad;
       one.loadsTensor =
           inst.text->opcode == "tcgen05" && inst.listIsDestination;
     }

@@ -22,6 +22,7 @@ public:
   struct Inst {
     chip::IssueCost cost;
     bool loadsGlobal = false; ///< its latency is that of the warp's last load
+    bool loadsShared = false; ///< it takes shared memory's bandwidth
     bool loadsTensor = false; ///< its result is there when its transfer ends
     uint32_t reads, writes, end; ///< indices into `rows`
   };

@@ -9,9 +9,6 @@
 
 using namespace fp8::sim;
 
-/// Rows outside the tensor that a box may have without cost.
-static constexpr uint32_t kFewRows = 13;
-
 MemoryShares::MemoryShares(const Trace &trace, const chip::Timing &t,
                            const TracedLaunch &launch)
     : trace(trace), t(t) {
@@ -29,11 +26,6 @@ MemoryShares::MemoryShares(const Trace &trace, const chip::Timing &t,
     }
   double share = stores ? std::min(1.0, has / stores) : 1;
   active = std::max(1.0, resident * share);
-  // CTAs run where SMs were free, and so two on the SMs of one TPC before every
-  // TPC has one. With half of the SMs, or all, each has as many as another.
-  const double busy = active / sms,
-               uneven = launch.programmatic && busy > 0.5 ? 2 * (1 - busy) : 0;
-  even = 1 / (1 + t.earlyUneven * uneven * uneven);
   copying = copyingLast = active;
   // The first CTA has as many tiles as any. Those with one less leave memory to
   // the others.
@@ -63,12 +55,11 @@ double MemoryShares::l2Cycles(const TraceEvent &load) const {
   const double miss = missShare[load.buffer];
   double sharers = miss ? std::min(1 / miss, t.l2Sharers) : 1;
   return load.bytes *
-         std::max(1 / t.l2BytesOfOne, getCopying(load) / sharers / t.l2Bytes) /
-         even;
+         std::max(1 / t.l2BytesOfOne, getCopying(load) / sharers / t.l2Bytes);
 }
 
 double MemoryShares::dramByteCycles(double ctas) const {
-  return std::max(1 / t.dramBytesOfOne, ctas / t.dramBytes) / even;
+  return 1 / t.dramBytesOfOne + ctas / t.dramBytes;
 }
 
 double MemoryShares::dramCycles(const TraceEvent &load) const {
@@ -76,15 +67,16 @@ double MemoryShares::dramCycles(const TraceEvent &load) const {
          dramByteCycles(getCopying(load));
 }
 
-bool MemoryShares::takesFill(const TraceEvent &load) {
-  return load.beyond > kFewRows;
+bool MemoryShares::takesFill(const TraceEvent &load) const {
+  return load.beyond > t.fillFree;
 }
 
 double MemoryShares::fillCycles(const TraceEvent &load, uint32_t filled) const {
   const double inStep = std::min(1.0, filled / t.fillCopies);
-  return inStep * std::pow(load.beyond - kFewRows, t.fillPower) * t.fillCycles *
-         std::min(active, t.fillSharers) /
-         std::max(1u, trace.buffers[load.buffer].rounds);
+  const double tiles = std::max(1u, trace.buffers[load.buffer].rounds);
+  return inStep * std::pow(load.beyond - t.fillFree, t.fillPower) *
+         t.fillCycles * std::min(active, t.fillSharers) /
+         std::pow(tiles, t.fillSpread);
 }
 
 double MemoryShares::storeCycles(const TraceEvent &store) const {

@@ -34,7 +34,7 @@ public:
   /// ask for the same at a time.
   double fillCycles(const TraceEvent &load, uint32_t filled) const;
   /// True if the rows outside the tensor are so many that they take time.
-  static bool takesFill(const TraceEvent &load);
+  bool takesFill(const TraceEvent &load) const;
   /// What a store takes: its bytes, or its rows if they are so short that those
   /// take longer.
   double storeCycles(const TraceEvent &store) const;
@@ -53,7 +53,6 @@ private:
   std::vector<bool> missLatency; ///< by buffer
   double resident, active;     ///< CTAs at a time, and of them those with work
   double copying, copyingLast; ///< CTAs that do, before and in the last pass
-  double even; ///< the part of memory's rates that CTAs get where they stand
 };
 
 } // namespace fp8::sim

@@ -5,6 +5,7 @@
 #include "Timing/Replay.h"
 #include "Timing/Clock.h"
 #include "Timing/MemoryShares.h"
+#include "Timing/SharedMemory.h"
 
 #include <algorithm>
 
@@ -27,6 +28,7 @@ struct Queue {
 struct Multiprocessor {
   std::vector<Queue> partitions;
   std::vector<Queue> transfers; ///< by partition: from and to tensor memory
+  SharedMemory shared;
   Queue tensor, copies, l2, dram, stores, remote, tensorCopies;
 };
 
@@ -98,7 +100,8 @@ private:
   void arrive(uint32_t phase, double at);
   double load(WarpState &warp, Multiprocessor &sm, const TraceEvent &event);
   void startProduct(uint32_t warp, const TraceEvent &event);
-  double mathCycles(const TraceEvent &event) const;
+  double productCycles(const TraceEvent &event) const;
+  double multiply(Multiprocessor &sm, double at, const TraceEvent &event);
   void startTensorWork(uint32_t warp, const TraceEvent &event);
   bool waitForProducts(uint32_t warp, const TraceEvent &event);
   Products &groupOf(uint32_t warp) {
@@ -106,6 +109,7 @@ private:
                   trace.warps[warp].id / kWarpsOfGroup];
   }
   KernelTime result() const;
+  double lastWaveCycles(uint64_t ctas) const;
 };
 
 Replayer::Replayer(const Trace &trace, const Costs &costs,
@@ -114,6 +118,7 @@ Replayer::Replayer(const Trace &trace, const Costs &costs,
       phases(trace.phases), groups(launch.clusterCtas * 8),
       warps(trace.warps.size()), memory(trace, t, launch) {
   for (Multiprocessor &sm : sms) {
+    sm.shared = SharedMemory(t);
     sm.partitions.resize(size_t(t.partitions));
     sm.transfers.resize(size_t(t.partitions));
   }
@@ -152,15 +157,17 @@ double Replayer::load(WarpState &warp, Multiprocessor &sm,
     sm.dram.take(at, t.passCycles);
     sm.l2.take(at, t.passCycles);
   }
-  const double fill = MemoryShares::takesFill(event)
-                          ? memory.fillCycles(event, warp.filled++)
-                          : 0;
-  double l2 = sm.l2.take(at, memory.l2Cycles(event) + fill) + t.l2LatencyCycles;
+  const double fill =
+      memory.takesFill(event) ? memory.fillCycles(event, warp.filled++) : 0;
+  const double l2 =
+      sm.l2.take(at, memory.l2Cycles(event) + fill) + t.l2LatencyCycles;
   // What is asked of memory waits behind the rows that all ask for.
-  double dram = sm.dram.take(at, memory.dramCycles(event) + fill);
-  return memory.waitsForDram(event.buffer)
-             ? std::max(l2, dram + t.dramLatencyCycles)
-             : std::max(l2, dram);
+  const double dram = sm.dram.take(at, memory.dramCycles(event) + fill);
+  const double landed = memory.waitsForDram(event.buffer)
+                            ? std::max(l2, dram + t.dramLatencyCycles)
+                            : std::max(l2, dram);
+  sm.shared.land(landed, event.bytes);
+  return landed;
 }
 
 void Replayer::startProduct(uint32_t index, const TraceEvent &event) {
@@ -171,21 +178,30 @@ void Replayer::startProduct(uint32_t index, const TraceEvent &event) {
   one.issued = std::max(one.issued, warps[index].clock);
   if (++one.warps < kWarpsOfGroup)
     return;
-  Queue &tensor = sms[trace.warps[index].cta].tensor;
-  one.done =
-      tensor.take(one.issued, mathCycles(event)) + t.productLatencyCycles;
+  one.done = multiply(sms[trace.warps[index].cta], one.issued, event) +
+             t.productLatencyCycles;
   group.started = event.count;
   for (uint32_t n = 0; n < warps.size(); ++n)
     if (&groupOf(n) == &group)
       warps[n].blocked = false;
 }
 
+/// When a product ends that may start at `at`. Its operands are read while the
+/// product in front is made.
+double Replayer::multiply(Multiprocessor &sm, double at,
+                          const TraceEvent &event) {
+  const double cycles = productCycles(event);
+  const double read =
+      sm.shared.read(std::max(at, sm.tensor.free - cycles), event.bytes);
+  return sm.tensor.take(std::max(at, read - cycles), cycles);
+}
+
 /// The math, or reading the operands if that takes longer.
-double Replayer::mathCycles(const TraceEvent &event) const {
+double Replayer::productCycles(const TraceEvent &event) const {
   double rows = event.pair
                     ? event.rows
                     : std::max<int64_t>(event.rows, t.tensorMemory.leastRows);
-  double operands = event.bytes / t.operandBytes + t.productCycles +
+  double operands = event.bytes / t.sharedBytes + t.productCycles +
                     (event.pair ? t.tensorMemory.pairCycles : 0);
   return std::max(rows * event.columns * 32 / t.multiplyAdds + t.productCycles,
                   operands);
@@ -206,10 +222,9 @@ void Replayer::startTensorWork(uint32_t index, const TraceEvent &event) {
   double done = 0;
   for (uint32_t n = first; n <= last; ++n)
     done = std::max(
-        done,
-        multiplies
-            ? sms[n].tensor.take(at, mathCycles(event)) + t.productLatencyCycles
-            : sms[n].tensorCopies.take(at, t.tensorMemory.copyCycles));
+        done, multiplies
+                  ? multiply(sms[n], at, event) + t.productLatencyCycles
+                  : sms[n].tensorCopies.take(at, t.tensorMemory.copyCycles));
   if (event.pair)
     done += t.tensorMemory.pairLatencyCycles;
   warp.started = std::max(warp.started, done);
@@ -322,6 +337,8 @@ bool Replayer::execute(uint32_t index, uint32_t number, double until) {
     Queue &slot = sm.partitions[traced.id % sm.partitions.size()];
     warp.clock = slot.take(at, inst.cost.slots);
     at = warp.clock - inst.cost.slots;
+    if (inst.loadsShared)
+      at = sm.shared.load(at);
   }
   const double latency = inst.loadsGlobal && warp.loadLatency
                              ? warp.loadLatency
@@ -346,23 +363,34 @@ void Replayer::runWarp(uint32_t index, double until) {
   end = std::max(end, warp.clock);
 }
 
+/// CTAs that find no SM at first have memory for themselves.
+double Replayer::lastWaveCycles(uint64_t ctas) const {
+  TracedLaunch rest = launch;
+  rest.ctas = ctas;
+  return Replayer(trace, costs, t, rest).run()->cycles;
+}
+
 KernelTime Replayer::result() const {
   KernelTime time;
   const auto resident = uint64_t(memory.getResident());
-  double waves = std::max(1.0, double((launch.ctas + resident - 1) / resident));
   double last = end;
   for (const WarpState &warp : warps)
     for (const WarpState::Store &store : warp.stores)
       last = std::max(last, store.done);
-  time.cycles = last * waves;
+  time.cycles = last * std::max<uint64_t>(1, launch.ctas / resident);
+  if (uint64_t rest = launch.ctas % resident; rest && launch.ctas > resident)
+    time.cycles += lastWaveCycles(rest);
   const Multiprocessor &sm = sms.front();
   double slots = 0;
   for (const Queue &partition : sm.partitions)
     slots = std::max(slots, partition.busy);
-  time.engines = {
-      {"tensor", sm.tensor.busy / last}, {"issue", slots / last},
-      {"l2", sm.l2.busy / last},         {"dram", sm.dram.busy / last},
-      {"copy", sm.copies.busy / last},   {"store", sm.stores.busy / last}};
+  time.engines = {{"tensor", sm.tensor.busy / last},
+                  {"issue", slots / last},
+                  {"l2", sm.l2.busy / last},
+                  {"dram", sm.dram.busy / last},
+                  {"copy", sm.copies.busy / last},
+                  {"store", sm.stores.busy / last},
+                  {"shared", sm.shared.getBusy() / last}};
   if (t.tensorMemory.transferBytes)
     time.engines.push_back({"transfer", sm.transfers.front().busy / last});
   time.launchUs = t.launchUs - (launch.programmatic ? t.earlyUs : 0) +
