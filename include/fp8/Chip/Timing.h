@@ -97,6 +97,9 @@ struct Timing {
   /// and how many that ask for the same at most count as one; from memory to an
   /// SM, and from memory to all SMs.
   double l2BytesOfOne, l2Bytes, l2Sharers, dramBytesOfOne, dramBytes;
+  /// Memory's work and all else overlap as two sides of a norm of this power:
+  /// the smaller it is, the longer two of equal length take.
+  double dramNorm;
   /// A store by the TMA: bytes that it reads, of one SM and of all; what a row
   /// of a box takes for each SM, if that is longer; and its latency.
   double storeBytesOfOne, storeBytes, storeRowCycles, storeLatencyCycles;
@@ -105,10 +108,10 @@ struct Timing {
   /// Multiply-adds of 8 bits, the cycles that each product adds to them or to
   /// reading its operands, and the latency from a product's end to its sums.
   double multiplyAdds, productCycles, productLatencyCycles;
-  /// Bytes of shared memory, for products' operands and for copies that land;
-  /// cycles of it that a load by a warp takes; and how many cycles of copies
-  /// may stand back until products wait for them.
-  double sharedBytes, sharedLoadCycles, sharedBacklog;
+  /// Bytes of shared memory, for products' operands, copies that land and loads
+  /// by warps; and how many cycles of copies may stand back until the others
+  /// wait for them.
+  double sharedBytes, sharedBacklog;
   TensorMemoryTiming tensorMemory;
 };
 

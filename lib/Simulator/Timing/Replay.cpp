@@ -8,6 +8,7 @@
 #include "Timing/SharedMemory.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace fp8::sim;
 
@@ -109,6 +110,7 @@ private:
                   trace.warps[warp].id / kWarpsOfGroup];
   }
   KernelTime result() const;
+  double overlap(double all, double memory) const;
   double lastWaveCycles(uint64_t ctas) const;
 };
 
@@ -338,7 +340,7 @@ bool Replayer::execute(uint32_t index, uint32_t number, double until) {
     warp.clock = slot.take(at, inst.cost.slots);
     at = warp.clock - inst.cost.slots;
     if (inst.loadsShared)
-      at = sm.shared.load(at);
+      at = sm.shared.load(at, inst.end - inst.writes);
   }
   const double latency = inst.loadsGlobal && warp.loadLatency
                              ? warp.loadLatency
@@ -363,6 +365,12 @@ void Replayer::runWarp(uint32_t index, double until) {
   end = std::max(end, warp.clock);
 }
 
+/// What memory's work and all else take together.
+double Replayer::overlap(double all, double memory) const {
+  const auto [less, more] = std::minmax({all, memory});
+  return more * std::pow(1 + std::pow(less / more, t.dramNorm), 1 / t.dramNorm);
+}
+
 /// CTAs that find no SM at first have memory for themselves.
 double Replayer::lastWaveCycles(uint64_t ctas) const {
   TracedLaunch rest = launch;
@@ -377,7 +385,8 @@ KernelTime Replayer::result() const {
   for (const WarpState &warp : warps)
     for (const WarpState::Store &store : warp.stores)
       last = std::max(last, store.done);
-  time.cycles = last * std::max<uint64_t>(1, launch.ctas / resident);
+  const double overlapped = overlap(last, sms.front().dram.busy);
+  time.cycles = overlapped * std::max<uint64_t>(1, launch.ctas / resident);
   if (uint64_t rest = launch.ctas % resident; rest && launch.ctas > resident)
     time.cycles += lastWaveCycles(rest);
   const Multiprocessor &sm = sms.front();

@@ -8,7 +8,7 @@
 
 #include "fp8/Chip/Timing.h"
 
-#include <utility>
+#include <cstdint>
 #include <vector>
 
 namespace fp8::sim {
@@ -26,9 +26,11 @@ public:
   double read(double at, double bytes) {
     return take(at, bytes / t->sharedBytes);
   }
-  /// When a warp's load begins, which asks at `at`.
-  double load(double at) {
-    return take(at, t->sharedLoadCycles) - t->sharedLoadCycles;
+  /// When a warp's load of so many registers begins, which asks at `at`.
+  double load(double at, uint32_t registers) {
+    constexpr double kLanesBytes = 32 * sizeof(uint32_t);
+    const double cycles = registers * kLanesBytes / t->sharedBytes;
+    return take(at, cycles) - cycles;
   }
   double getBusy() const { return busy; }
 

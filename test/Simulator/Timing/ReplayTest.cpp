@@ -14,7 +14,15 @@ using namespace fp8::sim::test;
 
 namespace {
 
-const chip::Timing &h200() { return *chip::lookupTiming("sm_90a"); }
+/// An H200 whose memory overlaps with all else without loss.
+const chip::Timing &h200() {
+  static const chip::Timing exact = [] {
+    chip::Timing timing = *chip::lookupTiming("sm_90a");
+    timing.dramNorm = 1e12;
+    return timing;
+  }();
+  return exact;
+}
 
 /// A program of two additions: 0 reads its own result, 1 does not.
 class Additions {
@@ -152,6 +160,19 @@ TEST_F(ReplayTest, MemoryIsSharedByAllCtas) {
   EXPECT_NEAR(together - alone,
               (1 << 16) * double(h200().multiprocessors - 1) / h200().dramBytes,
               1);
+}
+
+TEST_F(ReplayTest, MemoryAndAllElseTakeLongerThanEither) {
+  addWarps(2);
+  waitForCopy(1 << 16);
+  const double all = cycles();
+  const double memory =
+      (1 << 16) * (1 / h200().dramBytesOfOne + 1 / h200().dramBytes);
+  gpu = chip::lookupTiming("sm_90a");
+  const double norm = gpu->dramNorm;
+  EXPECT_NEAR(cycles(),
+              std::pow(std::pow(all, norm) + std::pow(memory, norm), 1 / norm),
+              1e-6);
 }
 
 TEST_F(ReplayTest, RowsBeyondTheTensorHoldUpMemoryToo) {
