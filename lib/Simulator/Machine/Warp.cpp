@@ -270,9 +270,14 @@ inline Warp::Step Warp::step(const Inst &inst, uint32_t mask) {
     }
     if (met && met != mask)
       fork(mask & ~met, current.pc);
-    if (!met && !meetAt(inst, mask))
+    if (together == mask) {
+      if (!meetAt(inst, mask))
+        return Step::Stop;
+    } else if (!met) {
+      split(mask);
+      current.wait = WaitKind::Converge;
       return Step::Stop;
-    if (met) {
+    } else {
       mask = met;
       together = sameMembers(*this, inst, mask);
       meetForWaits();
