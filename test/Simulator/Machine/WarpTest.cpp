@@ -111,6 +111,31 @@ MEET: redux.sync.add.u32 %r4, %r3, %r2;
     EXPECT_EQ(out[t], t < 16 ? 1120u : 376u);
 }
 
+TEST(Warp, LanesThatComeToABarrierOneByOneHandOnWhatTheyDidTogether) {
+  // Each lane arrives by itself behind a load of them all; the other warp then
+  // overwrites what was loaded.
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    Options options;
+    options.scheduleSeed = seed;
+    Report report;
+    auto out =
+        compute(R"(
+  mov.u32 %r1, s; shl.b32 %r2, %t, 2; add.u32 %r3, %r1, %r2;
+  st.shared.u32 [%r3], %t; bar.sync 0;
+  ld.shared.u32 %r4, [%r3];
+  and.b32 %r5, %t, 31; mov.b32 %r6, 0;
+NEXT: setp.eq.u32 %p0, %r5, %r6; @%p0 bra MEET;
+  add.u32 %r6, %r6, 1; bra NEXT;
+MEET: barrier.sync 0;
+  xor.b32 %r2, %r2, 128; add.u32 %r3, %r1, %r2;
+  st.shared.u32 [%r3], 7;
+  st.global.u32 [%o], %r4;)",
+                64, 64, ".shared .align 16 .b8 s[256];\n", &report, options);
+    EXPECT_TRUE(report.ok()) << "seed " << seed << "\n" << report.str();
+    EXPECT_EQ(out[40], 40u);
+  }
+}
+
 TEST(Warp, VoteMatchReduxElect) {
   auto out = compute(R"(
   setp.lt.u32 %p0, %t, 5;

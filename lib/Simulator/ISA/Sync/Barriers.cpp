@@ -88,6 +88,16 @@ private:
     return false;
   }
 
+  /// Whether all lanes of the warp wait here, or are about to.
+  bool isWholeWarp() {
+    uint32_t here = use.kind == Named::Arrive ? 0 : mask;
+    for (const LaneGroup &group : w.laneGroups())
+      if (group.wait == WaitKind::Named && group.id == id &&
+          group.ticket == w.group().ticket)
+        here |= group.mask;
+    return here == w.live();
+  }
+
   /// False after an error.
   bool arrive(NamedBarrier &barrier) {
     bool wholeCta = !use.counted;
@@ -112,9 +122,13 @@ private:
       barrier.reducePopc += uint32_t(__builtin_popcount(p));
     }
     m.progress();
-    w.release(barrier.arriving);
     w.group().ticket = barrier.generation + 1;
     w.group().id = id;
+    // Of a lane alone, nobody knows what it did together with others before
+    // they parted, until all have come.
+    if (isWholeWarp())
+      w.meet();
+    w.release(barrier.arriving);
     w.cta.tryCompleteNamed(barrier);
     return true;
   }
