@@ -70,6 +70,10 @@ uint64_t Warp::specialValue(const ConstantRow &constant, unsigned lane) const {
   if (name == "%total_smem_size" || name == "%aggr_smem_size")
     return machine.program.staticSharedEnd - kSharedReserved +
            config.dynamicSharedBytes;
+  // Cooperative groups need 288 bytes there
+  // (cooperative_groups/details/memory.h of CUDA 13.0).
+  if (name == "%reserved_smem_offset_1")
+    return kSharedReserved - 288;
   constexpr size_t prefix = sizeof("%envreg") - 1;
   if (name.compare(0, prefix, "%envreg") == 0) {
     size_t number = std::strtoul(name.c_str() + prefix, nullptr, 10);

@@ -28,12 +28,27 @@ SharedMemory::SharedMemory(ClusterContext &context, uint32_t rank,
                            uint32_t size)
     : context(context), rank(rank), bytes(size), shadow(size),
       blocks(size / GranuleSet::kBlock + 1), readMarks(context.warpsInCluster) {
+  // What is reserved holds zeros, and everybody knows of them.
+  const AccessTag before(0, 0, 1);
+  shadow.eachPart(0, std::min(size, kSharedReserved), AccessShadow::kGranule,
+                  [&](uint32_t, uint32_t, Accesses &part) {
+                    shadow.markWritten(part, before);
+                  });
+}
+
+/// Whether the kernel asks where the memory is that CUDA reserves for
+/// cooperative groups.
+static bool usesReserved(const Program &program) {
+  return std::any_of(program.constants.begin(), program.constants.end(),
+                     [](const ConstantRow &row) {
+                       return row.name == "%reserved_smem_offset_1";
+                     });
 }
 
 bool SharedMemory::inBounds(WarpOrder &warp, const Inst &inst, int lane,
                             uint64_t offset, uint64_t count) {
-  if (offset >= kSharedReserved && count <= bytes.size() &&
-      offset <= bytes.size() - count)
+  if (count <= bytes.size() && offset <= bytes.size() - count &&
+      (offset >= kSharedReserved || usesReserved(context.program)))
     return true;
   context.error(ErrorKind::OutOfBounds,
                 "'" + ClusterContext::mnemonic(&inst) + "' accesses " +

@@ -302,6 +302,7 @@ static bool isSpecialRegister(std::string_view name) {
       "%globaltimer_lo",
       "%globaltimer_hi",
       "%current_graph_exec",
+      "%reserved_smem_offset_1",
       "%dynamic_smem_size",
       "%total_smem_size",
       "%aggr_smem_size"};

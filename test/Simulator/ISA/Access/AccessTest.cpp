@@ -57,6 +57,19 @@ TEST(Memory, AsynchronousWritesToGlobalMemory) {
   EXPECT_EQ(out[0], 5u + 2 * 64 + 100);
 }
 
+TEST(Memory, WhatIsReservedForCooperativeGroups) {
+  // Zeros first; without the register it is out of bounds.
+  auto out = compute(R"(
+  mov.u32 %r1, %reserved_smem_offset_1;
+  atom.shared.add.u32 %r2, [%r1+284], 1;
+  bar.sync 0; ld.shared.u32 %r0, [%r1+284];
+  st.global.u32 [%o], %r0;)",
+                     64, 64);
+  EXPECT_EQ(out, std::vector<uint32_t>(64, 64));
+  EXPECT_THAT(errorsOf("ld.shared.u32 %r0, [1020];"),
+              HasSubstr("at offset 1020, outside the CTA's 0 bytes"));
+}
+
 TEST(Memory, LanesThatFollowEachOtherOrReadTheSame) {
   auto out = compute(R"(
   mov.u32 %r1, s; shl.b32 %r2, %t, 2; add.u32 %r3, %r1, %r2;
