@@ -32,8 +32,8 @@ void mlir::fp8::registerTranslationInterfaces(DialectRegistry &registry) {
 
 static OwningOpRef<ModuleOp> cloneKernel(const KernelModule &kernel) {
   gpu::GPUModuleOp gpuModule = kernel.gpuModule;
-  OwningOpRef<ModuleOp> copy(
-      ModuleOp::create(gpuModule.getLoc(), kernel.getName()));
+  OwningOpRef<ModuleOp> copy(ModuleOp::create(
+      UnknownLoc::get(gpuModule.getContext()), kernel.getName()));
   OpBuilder builder = OpBuilder::atBlockEnd(copy->getBody());
   for (Operation &op : *gpuModule.getBody())
     if (&op == kernel.function || !op.hasAttr("nvvm.kernel"))
@@ -41,15 +41,30 @@ static OwningOpRef<ModuleOp> cloneKernel(const KernelModule &kernel) {
   return copy;
 }
 
+/// False for a location without a place. The pass that adds scopes takes the
+/// callee's place for an op that comes from a call site.
+static bool hasPlace(Location location) {
+  if (auto site = dyn_cast<CallSiteLoc>(location))
+    return site.getCallee()->findInstanceOf<FileLineColLoc>() != nullptr;
+  return !isa<UnknownLoc>(location);
+}
+
 /// LLVM refuses a call without a location in a function that has debug
-/// information; such an op takes the function's.
+/// information; such an op takes the function's. Outside of functions no
+/// location is needed, and the pass that adds scopes looks for the function of
+/// each op that comes from a call site.
 static void completeLocations(ModuleOp module) {
-  module.walk([](LLVM::LLVMFuncOp function) {
-    function.walk([&](Operation *op) {
-      if (isa<UnknownLoc>(op->getLoc()))
-        op->setLoc(function.getLoc());
-    });
-  });
+  Location unknown = UnknownLoc::get(module.getContext());
+  for (Operation &op : *module.getBody()) {
+    auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+    if (!function || !hasPlace(function.getLoc()))
+      op.setLoc(unknown);
+    if (function)
+      function.walk([&](Operation *inner) {
+        if (!hasPlace(inner->getLoc()))
+          inner->setLoc(function.getLoc());
+      });
+  }
 }
 
 static LogicalResult addDebugScopes(ModuleOp module) {
