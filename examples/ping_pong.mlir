@@ -64,7 +64,7 @@ module attributes {gpu.container_module} {
 
     gpu.func @gemm(%a: !fp8.tensor_map<!a_tile>, %a_scale: !fp8.tensor_map<!scale_tile>, %b: !fp8.tensor_map<!b_tile>,
                    %d: !fp8.tensor_map<!d_tile>, %b_scale: memref<?x?xf32>, %tiles_m: index, %tiles: index, %blocks: index)
-        kernel attributes {fp8.linear} {
+        kernel attributes {fp8.linear, fp8.computes = {a = 0, a_scale = 1, b = 2, b_block = 128, b_scale = 4, blocks = 7, d = 3}} {
       %c2 = arith.constant 2 : index
       %c64 = arith.constant 64 : index
       %c128 = arith.constant 128 : index
