@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import re
-import tempfile
+import secrets
 import warnings
 from dataclasses import asdict
 from pathlib import Path
@@ -134,18 +134,17 @@ def write_text(name: str, text: str) -> Path | None:
     folder = directory()
     if folder is None:
         return None
-    temporary = None
+    temporary = folder / f".fp8-{secrets.token_hex(8)}.tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".fp8-", suffix=".tmp")
-        with os.fdopen(descriptor, "w") as file:
+        with open(temporary, "x") as file:  # whom the umask lets may read it: an image is often filled by another user
             file.write(text)
         os.replace(temporary, folder / name)
         logger.debug("cache: wrote %s to %s, %d bytes", name.removesuffix(".json"), folder, len(text))
         return folder / name
     except OSError as error:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         if str(folder) not in _warned:
             _warned.add(str(folder))
             warnings.warn(
@@ -158,9 +157,12 @@ def write_text(name: str, text: str) -> Path | None:
 
 
 def _files() -> list[Path]:
-    """The kernels in the cache, and what a process left that was killed; nothing that somebody else has put there."""
+    """The kernels in the cache, and what a process left that was killed; nothing that somebody else has put there. None where nobody may look."""
     folder = directory()
-    return [path for path in folder.iterdir() if _OURS.fullmatch(path.name)] if folder and folder.is_dir() else []
+    try:
+        return [path for path in folder.iterdir() if _OURS.fullmatch(path.name)] if folder else []
+    except OSError:
+        return []
 
 
 def usage() -> tuple[int, int]:

@@ -48,7 +48,7 @@ def find(gpu: str, driver: int, chip: str) -> str | None:
     folder = _cache.directory()
     if named is None and folder is not None and gpu:
         path = folder / file_name(gpu, driver)
-        if path.exists():
+        if os.path.exists(path):  # False, too, where nobody may look
             if _is_file_for(path, gpu, chip):
                 logger.debug("constants of the cost model: %s", path)
                 return str(path)

@@ -41,8 +41,8 @@ def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Opera
         out_scale: Another keyword of `d_scale`.
 
     Returns:
-        D, M x N. Types that NumPy lacks without ml_dtypes are given by their bits, as uint8 or uint16. Of float8_e4m3fn, numbers past 448 and
-        infinities become 448; of the other types, numbers past the largest become infinite.
+        D, M x N. Types that NumPy lacks without ml_dtypes are given by their bits, as uint8 or uint16. Of float8_e4m3fn and float8_e5m2,
+        numbers past the largest, 448 and 57344, and infinities become the largest; of the other types, such numbers become infinite.
 
     Raises:
         ValueError: Shapes do not fit, or the layout of scales is ambiguous.

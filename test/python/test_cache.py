@@ -8,15 +8,17 @@ import os
 import resource
 import shutil
 import signal
+import stat
 import struct
 import subprocess
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import fp8
 import pytest
-from fp8 import _cache, _elf, _library
+from fp8 import _cache, _elf, _library, _machine
 
 SPEC = fp8.GemmSpec(config="tile = 64 x 32 x 128")
 
@@ -90,6 +92,27 @@ def test_a_folder_that_cannot_be_written_is_told_once(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         compile_one()
+
+
+def test_others_may_read_what_the_umask_lets_them(folder):
+    """An image is filled by one user and run by another."""
+    before = os.umask(0o027)
+    try:
+        path = _cache.write_text("x.json", "text")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_folder_that_nobody_may_look_into_is_empty(folder, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    monkeypatch.setattr(os, "stat", refuse)
+    assert _cache.usage() == (0, 0)
+    assert _cache.clear() == 0
+    assert _machine.find("NVIDIA H200", 13000, "sm_90a") == "NVIDIA H200"
 
 
 def test_a_full_disk_leaves_nothing_behind(folder, monkeypatch):
