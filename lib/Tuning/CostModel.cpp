@@ -299,14 +299,18 @@ double KernelModel::getDividedShare(const Problem &problem) const {
   return (kernel.swapped ? kSwapped : 1) * machine->dividedTogetherShare;
 }
 
-/// What the loop takes longer if lanes load the B scales that a ring could
-/// bring: longer in each tile, less long in each block.
+/// What the loop takes longer if lanes load the B scales. Where a ring could
+/// bring them: longer in each tile, less long in each block. In narrow tiles:
+/// longer in each but the first.
 static double getLanesUs(const Machine &machine, const Problem &problem,
                          const KernelShape &kernel,
                          const Prediction &prediction) {
+  constexpr double kTileCycles = 300, kBlockCycles = 33;
+  // The first tile waits for its first copy anyway.
+  if (kernel.asksForBScales)
+    return (prediction.waves - 1) * kTileCycles / machine.gigahertz / 1e3;
   if (!kernel.config.lanesLoadBScales)
     return 0;
-  constexpr double kTileCycles = 300, kBlockCycles = 33;
   return prediction.waves *
          (kTileCycles - kBlockCycles * ceilDiv(problem.k, kBlock)) /
          machine.gigahertz / 1e3;

@@ -222,6 +222,19 @@ TEST(CostModel, LanesThatLoadBScalesCostATileAndSaveBlocks) {
   }
 }
 
+TEST(CostModel, LoadsOfBScalesCostEachTileButTheFirst) {
+  KernelShape without = warpgroupKernel(128, 64), with = without;
+  with.asksForBScales = true;
+  EXPECT_EQ(totalUs({128, 4096, 512}, with),
+            totalUs({128, 4096, 512}, without));
+  double two = totalUs({128, 16384, 512}, with) -
+               totalUs({128, 16384, 512}, without),
+         four = totalUs({128, 32768, 512}, with) -
+                totalUs({128, 32768, 512}, without);
+  EXPECT_GT(two, 0.1);
+  EXPECT_GT(four, 2 * two);
+}
+
 TEST(CostModel, AConstantBGainsWhereItDoesNotMeetTheKernelInFront) {
   auto gain = [](const Problem &problem, KernelShape kernel) {
     kernel.config.programmatic = true;

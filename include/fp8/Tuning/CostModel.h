@@ -39,6 +39,8 @@ struct KernelShape {
   /// counted.
   int64_t storeColumns = 0;
   bool constantB = false; ///< B and its scales are loaded before the wait
+  /// Each tile begins with a load of its B scales from global memory.
+  bool asksForBScales = false;
 };
 
 /// The resources that may bound the loops over K and the tiles.

@@ -48,17 +48,7 @@ private:
         end = acquire(end);
     return results;
   }
-  /// True if products start before their B scales are asked for, and a tile
-  /// begins with its first product: where it lies is found behind the start.
-  /// That takes a copy of the body for the first step, which CTAs with few
-  /// tiles, and so small ones, lose more by fetching (benchmark/NOTES.md);
-  /// beside a residual ptxas spills.
-  bool startsFirst() const {
-    constexpr int64_t kFewSums = 64;
-    return waitsAhead() && schedule.cluster.k == 1 &&
-           schedule.getFragment().getColumnsPerThread() > kFewSums &&
-           !schedule.problem.has(gemm::Operand::C);
-  }
+  bool startsFirst() const { return warpgroupSchedule.startsFirst(); }
   /// Stores all tiles, with their sums. `sumsOf` gets the input rings' ends and
   /// sums of nothing, and the tile's column, and gives ends and sums.
   using TileSums = function_ref<Carried(ValueRange state, Value column)>;

@@ -140,6 +140,7 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
   shape.overlaps = holdsTwoProducts();
   shape.storeColumns = getStoreTile().getColumns();
   shape.constantB = hasConstantB();
+  shape.asksForBScales = asksForBScales();
   // Swapped, the columns of D are those of different products.
   if (swapsOperands())
     shape.scaleParts = 1;
@@ -161,6 +162,16 @@ bool WarpgroupSchedule::bringsBScales() const {
          problem.getElementType(gemm::Operand::BScale).isF32() &&
          (swapsOperands() || tileM == 64 ||
           (tileM == 128 && tileN > 64 && tileN <= 128));
+}
+bool WarpgroupSchedule::asksForBScales() const {
+  return !lanesLoadBScales && !bringsBScales() && !problem.hasColumnScales() &&
+         getEpilogueWarps() == 8 && !startsFirst();
+}
+bool WarpgroupSchedule::startsFirst() const {
+  constexpr int64_t kFewSums = 64;
+  return getEpilogueWarps() > 4 && cluster.k == 1 &&
+         getFragment().getColumnsPerThread() > kFewSums &&
+         !problem.has(gemm::Operand::C);
 }
 TileType WarpgroupSchedule::getBScalesTile() const {
   // Rows of tiles are multiples of 16 bytes.

@@ -45,6 +45,12 @@ public:
   /// them saves their loads at the start of a tile; 256x128, 128x192, 128x160
   /// and 128x64 lost by it on an H200 (benchmark/NOTES.md).
   bool bringsBScales() const final;
+  /// True if products start before their B scales are asked for, and a tile
+  /// begins with its first product: where it lies is found behind the start.
+  /// That takes a copy of the body for the first step, which CTAs with few
+  /// tiles, and so small ones, lose more by fetching (benchmark/NOTES.md);
+  /// beside a residual ptxas spills.
+  bool startsFirst() const;
   int64_t getScaleGroup() const final {
     return problem.hasColumnScales() ? 1 : 8;
   }
@@ -69,6 +75,8 @@ private:
   void describe(tuning::KernelShape &shape) const final;
   std::pair<int64_t, int64_t> getRingSpace() const final;
 
+  /// True if each tile begins with a load of its B scales, for which all wait.
+  bool asksForBScales() const;
   /// The tile with the B scales of a K block, in the input ring.
   TileType getBScalesTile() const;
   /// Checks that the CTAs that divide K store whole shares.
