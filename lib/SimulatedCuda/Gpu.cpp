@@ -58,6 +58,7 @@ std::string shortTitle(const Kernel &kernel) {
 }
 
 thread_local cudaError_t keptStatus = cudaSuccess;
+
 /// Whether the kernel, or a function that it may call, has
 /// griddepcontrol.launch_dependents.
 bool mayStartDependents(const Kernel &kernel) {

@@ -39,7 +39,7 @@ struct KernelShape {
   /// counted.
   int64_t storeColumns = 0;
   bool constantB = false; ///< B and its scales are loaded before the wait
-  /// Each tile begins with a load of its B scales from global memory.
+  /// Each tile waits for a load of its B scales before its first product.
   bool asksForBScales = false;
 };
 
