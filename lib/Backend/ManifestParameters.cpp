@@ -207,7 +207,7 @@ LogicalResult ParameterEmitter::addTensorMap(Value operand) {
   parameter["element_strides"] = std::move(elementStrides);
   parameter["swizzle"] = StringRef(spelling(tile.getSwizzle()));
   parameter["interleave"] = "none";
-  parameter["l2_promotion"] = "256B";
+  parameter["l2_promotion"] = std::to_string(map.getL2Promotion()) + "B";
   parameter["oob_fill"] = "zero";
   return append(std::move(parameter), nullptr);
 }

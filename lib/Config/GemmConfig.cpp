@@ -116,6 +116,11 @@ static std::vector<Field> makeFields() {
           "how a tile gets the B scales that its columns share. `ring`: copies "
           "bring them with A and B where the schedule gains by that. `lanes`: "
           "the lanes that promote load them"),
+      makeField<&GemmConfig::l2Promotion>(
+          "l2_promotion",
+          Limits{128, 256, "the largest that a tensor map has", 128},
+          "bytes that L2 reads from memory where a copy of A or B reads some of "
+          "them"),
       makeField<&GemmConfig::programmatic>(
           "launch", {"serial", "programmatic"},
           "`programmatic`: the kernel may start before the preceding kernel in "

@@ -257,8 +257,11 @@ Value LaunchBuilder::getArgument(gemm::Operand operand) {
     return builder.createOrFold<memref::CastOp>(loc, type, memref);
   bool wholeUnits =
       operand == gemm::Operand::D && schedule.problem.getRestType();
-  return TensorMapOp::create(builder, loc, type, memref, /*rows=*/Value(),
-                             wholeUnits);
+  auto map = TensorMapOp::create(builder, loc, type, memref, /*rows=*/Value(),
+                                 wholeUnits);
+  if (operand == gemm::Operand::A || operand == gemm::Operand::B)
+    map.setL2Promotion(schedule.l2Promotion);
+  return map;
 }
 
 Value LaunchBuilder::getMapOfFirst(gemm::Operand operand) {

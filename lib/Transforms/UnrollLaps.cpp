@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Unrolls loops that go around a ring a whole number of times.
+// Unrolls loops that go around a ring a whole number of times, and loops of
+// products that gain by it.
 
+#include "Gemm/PtxasLimits.h"
 #include "fp8/IR/Fp8.h"
 #include "fp8/Transforms/Passes.h"
 
@@ -18,34 +20,54 @@ namespace mlir::fp8 {
 using namespace mlir;
 using namespace mlir::fp8;
 
-/// The slots of the ring whose end or warp handle it is; 0 for other values.
+/// The slots of the ring whose end, warp handle or stage it is; 0 for other
+/// values.
 static int64_t getNumSlots(Type type) {
-  EndTypeInterface end = getEndOf(type);
-  return end ? cast<RingTypeInterface>(end.getRing()).getNumStages() : 0;
+  if (EndTypeInterface end = getEndOf(type))
+    return cast<RingTypeInterface>(end.getRing()).getNumStages();
+  if (auto stage = dyn_cast<StageTypeInterface>(type))
+    return cast<RingTypeInterface>(stage.getRing()).getNumStages();
+  return 0;
 }
 
-/// True if the loop starts products in the registers of warpgroups. Unrolled,
-/// the addresses of all slots take the registers of the sums.
+/// True if the loop starts products in the registers of warpgroups.
 static bool startsProducts(scf::ForOp loop) {
   return loop.walk([](WarpgroupMmaOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }
 
+/// True if ptxas gains by copies of a loop that starts products.
+static bool gainsProducts(scf::ForOp loop) {
+  return !loop
+              .walk([](PromoteOp promote) {
+                return ptxas::gainsByUnrolling(
+                           promote.getPartial().getType(),
+                           promote.getBScales().size())
+                           ? WalkResult::advance()
+                           : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
 /// True for a loop that is worth unrolling: few trips, which are laps of a
-/// ring.
-static bool makesLaps(scf::ForOp loop, int64_t maxTrips) {
+/// ring. Of a loop that starts products they must be no laps: addresses of
+/// fixed slots would take the registers of the sums.
+static bool isWorthUnrolling(scf::ForOp loop, int64_t maxTrips) {
   std::optional<APInt> trips = loop.getStaticTripCount();
   if (!trips || trips->ugt(maxTrips) || trips->isZero())
     return false;
-  if (startsProducts(loop)) {
-    LDBG() << "keeps the loop at " << loop.getLoc()
-           << ": it starts products in registers";
-    return false;
-  }
-  return llvm::any_of(loop.getInitArgs().getTypes(), [&](Type type) {
+  auto makesLaps = [&](Type type) {
     int64_t slots = getNumSlots(type);
     return slots && trips->getSExtValue() % slots == 0;
-  });
+  };
+  TypeRange carried = loop.getInitArgs().getTypes();
+  if (!startsProducts(loop))
+    return llvm::any_of(carried, makesLaps);
+  bool unrolls = llvm::any_of(carried, getNumSlots) &&
+                 llvm::none_of(carried, makesLaps) && gainsProducts(loop);
+  LDBG() << (unrolls ? "unrolls" : "keeps") << " the loop at " << loop.getLoc()
+         << ", which starts products in registers";
+  return unrolls;
 }
 
 namespace {
@@ -58,7 +80,7 @@ struct UnrollLapsPass
     SmallVector<scf::ForOp> loops;
     // Inner loops come first.
     getOperation()->walk([&](scf::ForOp loop) {
-      if (makesLaps(loop, maxTrips))
+      if (isWorthUnrolling(loop, maxTrips))
         loops.push_back(loop);
     });
     LDBG() << "unrolls " << loops.size() << " loops";

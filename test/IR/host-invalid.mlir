@@ -50,3 +50,11 @@ func.func @batch_stride(%a: memref<2x4x128xf32, strided<[514, 128, 1]>>) {
 
 // expected-error @below {{the tensor of a tensor map has 2 to 5 dimensions (PTX ISA, tensors), but got 6}}
 func.func private @six(!fp8.tensor_map<!fp8.tile<1x128xf32>, rank = 6>)
+
+// -----
+
+func.func @promotion(%a: memref<?x?xf32>) {
+  // expected-error @below {{attribute 'l2_promotion' failed to satisfy constraint: 64-bit signless integer attribute whose value is one of {64, 128, 256}}}
+  %map = fp8.tensor_map %a l2_promotion 32 : memref<?x?xf32> -> !fp8.tensor_map<!fp8.tile<1x128xf32>>
+  return
+}

@@ -6,6 +6,8 @@ func.func @host(%a: memref<?x?xf8E4M3FN>) -> index {
   %map = fp8.tensor_map %a : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
   // CHECK: fp8.tensor_map %{{.*}} whole_units : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!tile>
   %whole = fp8.tensor_map %a whole_units : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
+  // CHECK: fp8.tensor_map %{{.*}} l2_promotion 128 : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!tile>
+  %promoted = fp8.tensor_map %a l2_promotion 128 : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
   // CHECK: %[[N:.*]] = fp8.multiprocessor_count
   %n = fp8.multiprocessor_count
   // CHECK: return %[[N]] : index

@@ -12,15 +12,15 @@
 // DEFINE: %{h100} = fp8-opt %t.mlir -o /dev/null --fp8-explain-config="chip=sm_90a machine='NVIDIA H100 80GB HBM3' top=0
 // RUN: cp %fp8_source/examples/gemm.mlir %t.mlir
 // RUN: %{h100} problem=512x4096x7168" | FileCheck %s --check-prefix=LANES
-// LANES: tile = 128 x 128 x 128, b_scales = lanes, launch = programmatic
+// LANES: tile = 128 x 128 x 128, b_scales = lanes, l2_promotion = 128, launch = programmatic
 // RUN: %{h100} problem=512x4096x1920" | FileCheck %s --check-prefix=RING
 // RING-NOT: lanes
-// RING: tile = 128 x 128 x 128, launch = programmatic
+// RING: tile = 128 x 128 x 128, l2_promotion = 128, launch = programmatic
 // RING-NOT: lanes
 // RUN: %{h100} problem=1x36864x18432" | FileCheck %s --check-prefix=STREAM
 // STREAM: {{^}}  tile = 8 x 64 x 128, launch = programmatic, by the model
 // RUN: %{h100} problem=473x9216x7168" | FileCheck %s --check-prefix=NINTHS
-// NINTHS: {{^}}  tile = 128 x 144 x 128, launch = programmatic, edge = first, by the model
+// NINTHS: {{^}}  tile = 128 x 144 x 128, l2_promotion = 128, launch = programmatic, edge = first, by the model
 // RUN: %{h100} problem=1x4096x7168" | FileCheck %s --check-prefix=FEW
 // FEW: {{^}}  tile = 8 x 64 x 128, launch = programmatic, by the model
 // RUN: sed 's/\("b[_scale]*", fp8.access = \)"read"/\1"constant"/' %fp8_source/examples/gemm.mlir > %t.mlir
@@ -103,9 +103,9 @@ func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x
 
 // Any operand may know: M comes from A's scales, N from B, K from A; the tiles of all of a batch count.
 // CHECK-LABEL: func.func @partly
-// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128, launch = programmatic, edge = first>
+// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128, l2_promotion = 128, launch = programmatic, edge = first>
 // TUNED-LABEL: func.func @partly
-// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128, launch = programmatic, edge = first>
+// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128, l2_promotion = 128, launch = programmatic, edge = first>
 func.func @partly(%a: memref<64x?x7168xf8E4M3FN>, %as: memref<?x56x256xf32>, %b: memref<?x2112x?xf8E4M3FN>, %bs: memref<?x17x?xf32>, %d: memref<?x?x?xbf16>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x?x7168xf8E4M3FN>, memref<?x56x256xf32>, memref<?x2112x?xf8E4M3FN>, memref<?x17x?xf32>)
     outs(%d : memref<?x?x?xbf16>)

@@ -146,3 +146,15 @@ func.func @batch(%a: memref<?x?x?xf8E4M3FN>, %as: memref<?x?x?xf32, strided<[?, 
     outs(%d : memref<?x?x?xbf16>) config <tile = 128 x 128 x 128, cluster = 2 x 1>
   return
 }
+
+// L2 reads less ahead of copies of A and B, and of no other operand.
+// CHECK-LABEL: func.func @promotion
+// CHECK: fp8.tensor_map %{{[^ ]*}} l2_promotion 128 : memref<256x256xf8E4M3FN>
+// CHECK: fp8.tensor_map %{{[^ ]*}} : memref<2x256xf32>
+// CHECK: fp8.tensor_map %{{[^ ]*}} l2_promotion 128 : memref<128x256xf8E4M3FN>
+// CHECK: fp8.tensor_map %{{[^ ]*}} : memref<256x128xbf16>
+func.func @promotion(%a: memref<256x256xf8E4M3FN>, %as: memref<2x256xf32>, %b: memref<128x256xf8E4M3FN>, %bs: memref<1x2xf32>, %d: memref<256x128xbf16>) {
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<256x256xf8E4M3FN>, memref<2x256xf32>, memref<128x256xf8E4M3FN>, memref<1x2xf32>)
+    outs(%d : memref<256x128xbf16>) config <tile = 128 x 128 x 128, l2_promotion = 128>
+  return
+}

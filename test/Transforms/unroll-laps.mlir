@@ -122,3 +122,97 @@ func.func @products(%end: !fp8.consumer<!ring>, %sum: !sum, %scale: f32) -> (!fp
   }
   return %last#0, %last#1 : !fp8.consumer<!ring>, !sum
 }
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!b = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!s = !fp8.tile<1x128xf32>
+!ring = !fp8.pipeline<3, a: !a, b: !b, s: !s>
+!sum = !fp8.fragment<128x128xf32, 8, warpgroups>
+
+// Two warpgroups with products of 128 columns gain by copies, if no lap fixes their slots.
+// CHECK-LABEL: func.func @products_of_two_warpgroups(
+// CHECK-NOT: scf.for
+// CHECK-COUNT-4: fp8.warpgroup_mma
+// CHECK-NOT: fp8.warpgroup_mma
+// CHECK: return
+func.func @products_of_two_warpgroups(%first: !fp8.consumer_stage<!ring>, %sum: !sum, %scale: f32) -> (!fp8.consumer_stage<!ring>, !sum) attributes {fp8.linear} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %trips = arith.constant 4 : index
+  %last:2 = scf.for %i = %zero to %trips step %one iter_args(%stage = %first, %sums = %sum) -> (!fp8.consumer_stage<!ring>, !sum) {
+    %a = fp8.tile %stage["a"] : !fp8.consumer_stage<!ring>
+    %b = fp8.tile %stage["b"] : !fp8.consumer_stage<!ring>
+    %s = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+    %pending = fp8.warpgroup_mma %a, %b : !a, !b -> !fp8.pending<!sum>
+    %product = fp8.wait_mma %pending : !fp8.pending<!sum>
+    %more = fp8.promote %sums, %product scales(%s, %scale) : !sum, !sum, !s
+    %end = fp8.release %stage : !fp8.consumer_stage<!ring>
+    %next = fp8.acquire %end : !fp8.consumer<!ring>
+    scf.yield %next, %more : !fp8.consumer_stage<!ring>, !sum
+  }
+  return %last#0, %last#1 : !fp8.consumer_stage<!ring>, !sum
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!b = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!s = !fp8.tile<1x128xf32>
+!ring = !fp8.pipeline<2, a: !a, b: !b, s: !s>
+!sum = !fp8.fragment<128x128xf32, 8, warpgroups>
+
+// Four trips are two laps.
+// CHECK-LABEL: func.func @products_in_laps(
+// CHECK: scf.for
+// CHECK-COUNT-1: fp8.warpgroup_mma
+// CHECK-NOT: fp8.warpgroup_mma
+func.func @products_in_laps(%first: !fp8.consumer_stage<!ring>, %sum: !sum, %scale: f32) -> (!fp8.consumer_stage<!ring>, !sum) attributes {fp8.linear} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %trips = arith.constant 4 : index
+  %last:2 = scf.for %i = %zero to %trips step %one iter_args(%stage = %first, %sums = %sum) -> (!fp8.consumer_stage<!ring>, !sum) {
+    %a = fp8.tile %stage["a"] : !fp8.consumer_stage<!ring>
+    %b = fp8.tile %stage["b"] : !fp8.consumer_stage<!ring>
+    %s = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+    %pending = fp8.warpgroup_mma %a, %b : !a, !b -> !fp8.pending<!sum>
+    %product = fp8.wait_mma %pending : !fp8.pending<!sum>
+    %more = fp8.promote %sums, %product scales(%s, %scale) : !sum, !sum, !s
+    %end = fp8.release %stage : !fp8.consumer_stage<!ring>
+    %next = fp8.acquire %end : !fp8.consumer<!ring>
+    scf.yield %next, %more : !fp8.consumer_stage<!ring>, !sum
+  }
+  return %last#0, %last#1 : !fp8.consumer_stage<!ring>, !sum
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!b = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+!s = !fp8.tile<1x128xf32>
+!ring = !fp8.pipeline<3, a: !a, b: !b, s: !s>
+!sum = !fp8.fragment<128x64xf32, 8, warpgroups>
+
+// Products of 64 columns do not gain.
+// CHECK-LABEL: func.func @narrow_products(
+// CHECK: scf.for
+// CHECK-COUNT-1: fp8.warpgroup_mma
+// CHECK-NOT: fp8.warpgroup_mma
+func.func @narrow_products(%first: !fp8.consumer_stage<!ring>, %sum: !sum, %scale: f32) -> (!fp8.consumer_stage<!ring>, !sum) attributes {fp8.linear} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %trips = arith.constant 4 : index
+  %last:2 = scf.for %i = %zero to %trips step %one iter_args(%stage = %first, %sums = %sum) -> (!fp8.consumer_stage<!ring>, !sum) {
+    %a = fp8.tile %stage["a"] : !fp8.consumer_stage<!ring>
+    %b = fp8.tile %stage["b"] : !fp8.consumer_stage<!ring>
+    %s = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+    %pending = fp8.warpgroup_mma %a, %b : !a, !b -> !fp8.pending<!sum>
+    %product = fp8.wait_mma %pending : !fp8.pending<!sum>
+    %more = fp8.promote %sums, %product scales(%s, %scale) : !sum, !sum, !s
+    %end = fp8.release %stage : !fp8.consumer_stage<!ring>
+    %next = fp8.acquire %end : !fp8.consumer<!ring>
+    scf.yield %next, %more : !fp8.consumer_stage<!ring>, !sum
+  }
+  return %last#0, %last#1 : !fp8.consumer_stage<!ring>, !sum
+}

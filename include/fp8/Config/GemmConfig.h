@@ -50,6 +50,9 @@ struct GemmConfig {
   /// The lanes that promote load the B scales that columns share, also where
   /// the ring of A and B could bring them.
   bool lanesLoadBScales = false;
+  /// The bytes, aligned to as many, of which L2 reads all from memory where a
+  /// copy of A or B reads some.
+  int64_t l2Promotion = 256;
   /// The kernel may start while the preceding kernel ends.
   bool programmatic = false;
   /// Rows of tiles are counted from the end of M, so that the first row of

@@ -19,6 +19,8 @@ def Fp8_TensorMapOp : Fp8_Op<"tensor_map", [Pure]> {
 
     With `rows` the map has as many rows of each matrix: copies of those after them move nothing. They are at most the rows of the source.
 
+    Where a copy reads some of `l2_promotion` bytes that are aligned to as many, L2 reads all of them from memory (CUtensorMapL2promotion).
+
     ```mlir
     func.func @map(%a: memref<?x?xf8E4M3FN>) {
       %map = fp8.tensor_map %a : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
@@ -26,9 +28,10 @@ def Fp8_TensorMapOp : Fp8_Op<"tensor_map", [Pure]> {
     }
     ```
   }];
-  let arguments = (ins AnyMemRef:$source, Optional<Index>:$rows, UnitAttr:$whole_units);
+  let arguments = (ins AnyMemRef:$source, Optional<Index>:$rows, UnitAttr:$whole_units,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntIsOneOf<[64, 128, 256]>]>, "256">:$l2_promotion);
   let results = (outs Fp8_TensorMapType:$map);
-  let assemblyFormat = "$source (`rows` `(` $rows^ `)`)? (`whole_units` $whole_units^)? attr-dict `:` type($source) `->` qualified(type($map))";
+  let assemblyFormat = "$source (`rows` `(` $rows^ `)`)? (`whole_units` $whole_units^)? (`l2_promotion` $l2_promotion^)? attr-dict `:` type($source) `->` qualified(type($map))";
   let hasVerifier = 1;
 }
 

@@ -185,14 +185,17 @@ def Fp8LowerTileLoops : Pass<"fp8-lower-tile-loops"> {
 }
 
 def Fp8UnrollLaps : Pass<"fp8-unroll-laps"> {
-  let summary = "unrolls loops whose trip count is a multiple of the slots of a ring";
+  let summary = "unrolls loops over the slots of a ring that have few trips";
   let description = [{
-    Unrolls each `scf.for` that carries an end of a ring, or a warp handle, and has a constant trip count that is a multiple of the ring's
-    slots. Each copy of the body then uses a fixed slot. After the loop the end is back at the slot where it began, so that the lowering
+    Unrolls each `scf.for` that carries an end or a stage of a ring, or a warp handle, and has a constant trip count that is a multiple of the
+    ring's slots. Each copy of the body then uses a fixed slot. After the loop the end is back at the slot where it began, so that the lowering
     need not recompute addresses; after an even number of laps, it need not recompute parities either.
 
-    Requires: phase 1 or 2. Loops with more than `max-trips` trips are unchanged. Loops that start products in the registers of warpgroups
-    are unchanged too: the addresses of all slots would take registers that the sums need.
+    A loop that starts products in the registers of warpgroups is unrolled if its trip count is no such multiple, two warpgroups have
+    products of 128 columns, and each product has one B scale. With fixed slots the addresses of all slots would take registers that the sums
+    need.
+
+    Requires: phase 1 or 2. Loops with more than `max-trips` trips are unchanged.
 
     Before:
 

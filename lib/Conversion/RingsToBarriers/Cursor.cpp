@@ -57,27 +57,49 @@ RingCursor RingCursor::advance(BarrierBuilder &builder, Type ring) const {
   return {barriers, base, next.getNextNumber(), next.getNextParity()};
 }
 
+/// The step behind this one, where control flow is straight; null behind the
+/// last.
+static AdvanceOp getNextStep(AdvanceOp op) {
+  for (Operation *user : op.getNextNumber().getUsers())
+    if (auto next = dyn_cast<AdvanceOp>(user);
+        next && next.getStages() == op.getStages())
+      return next;
+  return {};
+}
+
 // Slots and parities repeat: as many steps as there are slots lead back to the
 // slot, with the other parity, and twice as many to both. Said with the values
 // that the cursor set out with, rather than with sums that are as large, this
 // makes what a loop carries around whole laps, and every address and parity in
 // it, plain invariants of the loop. Steps are counted where control flow is
-// straight: what a branch or a loop yields sets out anew.
+// straight: what a branch or a loop yields sets out anew. Steps that make no
+// whole laps stay: no address is then an invariant, and that of the first slot
+// would be kept in a register for the second lap.
 void mlir::fp8::foldLaps(FunctionOpInterface kernel) {
-  kernel->walk([](AdvanceOp op) {
-    AdvanceOp first = op;
-    for (uint64_t step = 1; step < op.getStages(); ++step) {
-      first = first.getNumber().getDefiningOp<AdvanceOp>();
-      if (!first || first.getStages() != op.getStages())
-        return;
-    }
-    OpBuilder atOp(op);
-    BarrierBuilder builder(atOp, op.getLoc());
-    op.getNextNumber().replaceAllUsesWith(first.getNumber());
-    op.getNextParity().replaceAllUsesWith(
-        builder.bitXor(first.getParity(), builder.i32(1)));
-    op.erase();
+  SmallVector<AdvanceOp> firsts;
+  kernel->walk([&](AdvanceOp op) {
+    auto before = op.getNumber().getDefiningOp<AdvanceOp>();
+    if (!before || before.getStages() != op.getStages())
+      firsts.push_back(op);
   });
+  for (AdvanceOp first : firsts) {
+    SmallVector<AdvanceOp> steps;
+    for (AdvanceOp op = first; op; op = getNextStep(op))
+      steps.push_back(op);
+    uint64_t slots = first.getStages();
+    if (steps.size() % slots)
+      continue;
+    Value number = first.getNumber(), parity = first.getParity();
+    for (size_t last = slots - 1; last < steps.size(); last += slots) {
+      AdvanceOp op = steps[last];
+      OpBuilder atOp(op);
+      BarrierBuilder builder(atOp, op.getLoc());
+      parity = builder.bitXor(parity, builder.i32(1));
+      op.getNextNumber().replaceAllUsesWith(number);
+      op.getNextParity().replaceAllUsesWith(parity);
+      op.erase();
+    }
+  }
 }
 
 Value RingCursor::getAwaitedBarrier(BarrierBuilder &builder,

@@ -75,7 +75,7 @@ static RankedConfig rankLaunch(const GemmConfig &config,
 }
 
 /// Tells the configurations of GemmSchedule::getCandidates apart, which vary
-/// nothing else.
+/// nothing else that the cost model knows.
 static uint64_t getKey(const GemmConfig &config) {
   uint64_t key = 0;
   for (int64_t number : {config.tileM, config.tileN, config.ctaGroup,

@@ -52,6 +52,10 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
       config.lanesLoadBScales = tileM == 128 && tileN >= 96 && tileN <= 128 &&
                                 extents.k >= kManyBlocks * gemm::kScaleBlock &&
                                 extents.m <= kManyRows;
+      // 256 bytes of a row are two K blocks. Where rows of tiles read B again
+      // from L2, memory need not be read ahead (benchmark/notes/large-m.md).
+      if (tileM > kMmaRows && extents.m > tileM && extents.m <= kManyRows)
+        config.l2Promotion = 128;
       // CTAs side by side share B where rows of tiles are few, and rows of A
       // otherwise (benchmark/notes/order.md).
       constexpr int64_t kFewRowsOfTiles = 6;
@@ -91,7 +95,8 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
     // No smaller tile makes as few rows of tiles, or none of sixteens.
     int64_t rows =
         llvm::divideCeil(extents.m, llvm::divideCeil(extents.m, tileM));
-    if (llvm::alignTo(rows, 8) == tileM || llvm::alignTo(rows, 16) == tileM)
+    if (int64_t(llvm::alignTo(rows, 8)) == tileM ||
+        int64_t(llvm::alignTo(rows, 16)) == tileM)
       addSwapped(tileM);
   }
 }
