@@ -61,6 +61,7 @@ void Cta::tryCompleteNamed(NamedBarrier &barrier) {
   barrier.reduceAnd = 1;
   barrier.reduceOr = barrier.reducePopc = 0;
   barrier.arrived = barrier.expected = 0;
+  barrier.lanes.clear();
   barrier.wholeCta = false;
   ++barrier.generation;
   machine.progress();
@@ -69,6 +70,15 @@ void Cta::tryCompleteNamed(NamedBarrier &barrier) {
     warp->wakeIf([&](const LaneGroup &group) {
       return group.wait == WaitKind::Named && group.id == id;
     });
+}
+
+void Cta::lanesExited(const Warp &warp) {
+  for (NamedBarrier &barrier : namedBarriers)
+    if (auto waiting = barrier.lanes.find(warp.globalIndex);
+        waiting != barrier.lanes.end() && !(warp.live() & ~waiting->second)) {
+      barrier.count(warp);
+      tryCompleteNamed(barrier);
+    }
 }
 
 void Cta::threadsExited() {

@@ -26,14 +26,21 @@ class Warp;
 /// One of the 16 barriers of bar.sync and bar.arrive.
 struct NamedBarrier {
   uint32_t expected = 0; ///< threads; 0 before the first arrival
-  uint32_t arrived = 0;
+  uint32_t arrived = 0;  ///< threads, in warps
   bool wholeCta = false; ///< expects all threads that have not exited
   uint64_t generation = 0;
+  ArrivedLanes lanes; ///< that have arrived, of warps that do not count yet
   SyncClocks arriving;
   SyncClocks done;
   uint32_t reduceAnd = 1, reduceOr = 0, reducePopc = 0; ///< of bar.red
   uint32_t resultAnd = 0, resultOr = 0, resultPopc = 0;
   const Inst *first = nullptr;
+
+  /// All lanes of the warp have arrived.
+  void count(const WarpOrder &warp) {
+    lanes.erase(warp.globalIndex);
+    arrived += 32;
+  }
 };
 
 /// The latest access of an agent of another CTA.
@@ -95,6 +102,8 @@ public:
   bool finished() const;
   /// Completes `barrier` when all are there; wakes its waiters.
   void tryCompleteNamed(NamedBarrier &barrier);
+  /// After lanes of the warp exited, of which others may wait for them.
+  void lanesExited(const Warp &warp);
   /// After a warp's lanes exited.
   void threadsExited();
   /// Reports what the CTA leaves behind.

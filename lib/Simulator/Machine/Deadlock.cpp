@@ -61,6 +61,8 @@ void Machine::describeWaiter(SimulationError &report, const Warp &warp,
             std::to_string(b.arrived) + " of " +
             std::to_string(b.wholeCta ? warp.cta.liveThreads() : b.expected) +
             " threads have arrived";
+    if (b.lanes.count(warp.globalIndex))
+      text += ", without this warp, since other lanes of it have not come";
     break;
   }
   case WaitKind::ClusterBarrier:

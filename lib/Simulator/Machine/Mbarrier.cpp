@@ -196,6 +196,7 @@ void Machine::completePhaseIfDone(Mbarrier &barrier, Warp &warp,
   ++barrier.phase;
   std::swap(barrier.earlier, barrier.arrivals);
   barrier.arrivals.made.clear();
+  barrier.arrivals.lanes.clear();
   barrier.arrivals.landed = false;
   barrier.arrivals.committer = nullptr;
   barrier.pending = barrier.expected;
@@ -240,12 +241,14 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
         {warp.accessAgent(), warp.time(), warp.timeOfInstruction(), count});
   barrierEvent(1, barrier, &warp);
   barrier.log.add(BarrierLog::arrivalKind(inst), warp, count);
+  const bool isLast =
+      !carried && warp.isLastOf(barrier.arrivals.lanes, 1u << lane);
   if (carried)
     barrier.arriving.join(*carried);
   else if (relaxed)
-    warp.releaseRelaxed(barrier.arriving);
+    warp.releaseRelaxed(barrier.arriving, isLast);
   else
-    warp.release(barrier.arriving);
+    warp.release(barrier.arriving, isLast);
   // What an engine brings was traced when it was asked for.
   if (timing && !carried)
     timing->arrived(warp, barrier);

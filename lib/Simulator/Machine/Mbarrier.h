@@ -8,6 +8,7 @@
 
 #include "Machine/BarrierLog.h"
 #include "Memory/Clocks.h"
+#include "Memory/WarpOrder.h"
 
 #include <cstdint>
 #include <vector>
@@ -33,6 +34,7 @@ struct PhaseArrivals {
     uint32_t count;
   };
   std::vector<Arrival> made;
+  ArrivedLanes lanes;  ///< whose arrivals these are
   bool landed = false; ///< bytes, or arrivals of issued work, are among them
   /// The warp whose tcgen05.commit all of them are; else null.
   const Warp *committer = nullptr;
@@ -61,6 +63,9 @@ struct Mbarrier {
 
   /// Arrivals of the current phase, and of the latest that completed.
   PhaseArrivals arrivals, earlier;
+
+  /// Lanes that have executed cp.async.mbarrier.arrive, until all have.
+  ArrivedLanes copying;
 
   PhaseLog log;
 

@@ -66,6 +66,7 @@ void Warp::exitLanes(uint32_t mask) {
   for (LaneGroup &g : groups)
     if (g.wait == WaitKind::Converge)
       g.wait = WaitKind::None;
+  cta.lanesExited(*this);
   if (finished())
     checkWgmmaExit(*this);
 }

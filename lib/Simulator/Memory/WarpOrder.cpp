@@ -30,32 +30,33 @@ void WarpOrder::fenceTensorBefore() {
   learn(Role::TensorStore, known.all.get(agent(Role::TensorStoreWaited)));
 }
 
-void WarpOrder::releaseRelaxed(SyncClocks &into) {
+void WarpOrder::releaseRelaxed(SyncClocks &into, bool isLast) {
   for (Role role : {Role::Generic, Role::OneLane})
     known.reached.raise(agent(role), epoch);
   into.reached.join(known.reached);
-  releaseFenced(into);
+  releaseFenced(into, isLast);
 }
 
-void WarpOrder::releaseFenced(SyncClocks &into) {
+void WarpOrder::releaseFenced(SyncClocks &into, bool isLast) {
   into.relaxed.join(known.all);
   for (Role role : {Role::Generic, Role::OneLane})
     into.relaxed.raise(agent(role), epoch);
   ++epoch;
   into.join(fenced);
-  releaseWaits(into.waits);
+  releaseWaits(into.waits, isLast);
 }
 
-void WarpOrder::releaseWaits(Clock &into) const {
+void WarpOrder::releaseWaits(Clock &into, bool ofAll) const {
   into.join(known.waits);
-  into.raise(waitAgentOfLanes(globalIndex), oneLane() ? waitsMet : waits);
+  into.raise(waitAgentOfLanes(globalIndex),
+             oneLane() && !ofAll ? waitsMet : waits);
   into.raise(waitAgentOfLanes(globalIndex) + 1, waits);
 }
 
-void WarpOrder::release(SyncClocks &into) {
+void WarpOrder::release(SyncClocks &into, bool isLast) {
   advance();
-  releaseWaits(into.waits);
-  if (!oneLane()) {
+  releaseWaits(into.waits, isLast);
+  if (!oneLane() || isLast) {
     into.join(known);
     return;
   }
@@ -103,5 +104,9 @@ void WarpOrder::fenceProxy() {
 
 void WarpOrder::fenceThread() {
   acquire(observed);
-  release(fenced);
+  atFence |= executing;
+  const bool isLast = !(alive & ~atFence);
+  release(fenced, isLast);
+  if (isLast)
+    atFence = 0;
 }

@@ -11,8 +11,13 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 
 namespace fp8::sim {
+
+/// The lanes that have arrived in a phase of a barrier, by their warp's
+/// WarpPlace::globalIndex.
+using ArrivedLanes = std::map<uint32_t, uint32_t>;
 
 /// Where a warp is.
 struct WarpPlace {
@@ -102,14 +107,19 @@ public:
   void fenceTensorAfter() { known.tensor.join(known.all); }
 
   /// What this warp has done becomes part of `into`; of a lane alone, what the
-  /// others have done before they last met.
-  void release(SyncClocks &into);
+  /// others have done before they last met, unless the lane `isLast`: all
+  /// others have arrived there before it, each behind what it has done.
+  void release(SyncClocks &into, bool isLast = false);
   void acquire(const SyncClocks &from);
   /// The relaxed forms order memory only together with fences.
-  void releaseRelaxed(SyncClocks &into);
+  void releaseRelaxed(SyncClocks &into, bool isLast = false);
+  /// The executing lanes, or `lane` of them, arrive. Whether all lanes have.
+  bool isLastOf(ArrivedLanes &arrived, uint32_t lanes) const {
+    return ((arrived[globalIndex] |= lanes) & alive) == alive;
+  }
   void acquireRelaxed(const SyncClocks &from);
   /// Of what went before, what a fence stands behind, and nothing else.
-  void releaseFenced(SyncClocks &into);
+  void releaseFenced(SyncClocks &into, bool isLast = false);
   void fenceProxy();
   /// What the warp knows of an agent counts as fenced, though it is not: each
   /// missing fence is reported once.
@@ -135,8 +145,8 @@ public:
     return (agent / 2 == globalIndex ? waitsMet : known.waits.get(agent)) >=
            number;
   }
-  /// Adds the waits that the executing lanes have completed.
-  void releaseWaits(Clock &into) const;
+  /// Adds the waits that the executing lanes have completed, or all lanes.
+  void releaseWaits(Clock &into, bool ofAll = false) const;
 
 protected:
   /// The lanes execute the next instruction.
@@ -157,10 +167,11 @@ private:
   uint32_t epoch = 1;
   uint32_t begun = 1; ///< the epoch in which the current instruction began
   SyncClocks known;
-  SyncClocks fenced;   ///< what relaxed writes and arrivals after a fence carry
-  SyncClocks observed; ///< by relaxed reads: known after the next fence
-  Clock met;           ///< of its own roles, when its lanes last met
-  uint32_t waits = 0;  ///< for phases, that have succeeded
+  SyncClocks fenced; ///< what relaxed writes and arrivals after a fence carry
+  uint32_t atFence = 0;  ///< lanes that have fenced, until all have
+  SyncClocks observed;   ///< by relaxed reads: known after the next fence
+  Clock met;             ///< of its own roles, when its lanes last met
+  uint32_t waits = 0;    ///< for phases, that have succeeded
   uint32_t waitsMet = 0; ///< of these, those before the lanes last waited for
                          ///< one another
 

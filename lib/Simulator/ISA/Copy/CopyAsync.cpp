@@ -167,7 +167,11 @@ Flow copyArrive(Warp &w, const Inst &i, uint32_t mask) {
     if (!i.get<CopyArrival>().counted)
       ++barrier->pending;
     auto carried = std::make_shared<SyncClocks>(w.clocks());
-    w.releaseWaits(carried->waits);
+    // The last lane tells of the waits of them all.
+    const bool isLast = w.isLastOf(barrier->copying, 1u << l);
+    w.releaseWaits(carried->waits, isLast);
+    if (isLast)
+      barrier->copying.erase(w.globalIndex);
     carried->all.raise(w.agent(Role::CopyAsync), w.copyTime);
     auto op = std::make_unique<AsyncOp>(i, w, l, Engine::Arrival);
     op->pipe = copyPipe(w);

@@ -18,7 +18,6 @@ enum class Named { Sync, Arrive, RedAnd, RedOr, RedPopc };
 struct NamedUse {
   Named kind;
   bool counted; ///< a number of threads is given
-  bool aligned; ///< so that a warp counts as a whole
 };
 
 /// One warp's part in a named barrier.
@@ -88,16 +87,6 @@ private:
     return false;
   }
 
-  /// Whether all lanes of the warp wait here, or are about to.
-  bool isWholeWarp() {
-    uint32_t here = use.kind == Named::Arrive ? 0 : mask;
-    for (const LaneGroup &group : w.laneGroups())
-      if (group.wait == WaitKind::Named && group.id == id &&
-          group.ticket == w.group().ticket)
-        here |= group.mask;
-    return here == w.live();
-  }
-
   /// False after an error.
   bool arrive(NamedBarrier &barrier) {
     bool wholeCta = !use.counted;
@@ -108,7 +97,11 @@ private:
       barrier.first = &i;
     barrier.wholeCta = wholeCta;
     barrier.expected = expected;
-    barrier.arrived += use.aligned ? 32 : uint32_t(__builtin_popcount(mask));
+    // A warp counts as soon as its lanes that have not exited have all come
+    // (PTX ISA 9.7.13.1).
+    const bool isLast = w.isLastOf(barrier.lanes, mask);
+    if (isLast)
+      barrier.count(w);
     if (!wholeCta && barrier.arrived > expected) {
       bad("named barrier " + std::to_string(id) + " expects " +
           std::to_string(expected) + " threads, but " +
@@ -124,11 +117,7 @@ private:
     m.progress();
     w.group().ticket = barrier.generation + 1;
     w.group().id = id;
-    // Of a lane alone, nobody knows what it did together with others before
-    // they parted, until all have come.
-    if (isWholeWarp())
-      w.meet();
-    w.release(barrier.arriving);
+    w.release(barrier.arriving, isLast);
     w.cta.tryCompleteNamed(barrier);
     return true;
   }
@@ -174,10 +163,11 @@ Flow clusterArrive(Warp &w, const Inst &i, uint32_t mask) {
   w.clusterTicket = m.clusterBarrier.phase + 1;
   // What is under way to another CTA need not have come there: an H200 ended
   // such CTAs early (benchmark/NOTES.md).
+  const bool isLast = !(w.live() & ~w.clusterCounted);
   if (i.get<ClusterUse>().relaxed)
-    w.releaseFenced(m.clusterBarrier.arriving);
+    w.releaseFenced(m.clusterBarrier.arriving, isLast);
   else
-    w.release(m.clusterBarrier.arriving);
+    w.release(m.clusterBarrier.arriving, isLast);
   m.clusterBarrier.arrived += uint32_t(__builtin_popcount(mask));
   m.progress();
   m.tryCompleteCluster();
@@ -208,7 +198,6 @@ bool decodeNamed(Decoder &d, Inst &i, bool aligned) {
   i.fn = namedBarrier;
   NamedUse &use = i.make<NamedUse>();
   use.kind = Named(kind);
-  use.aligned = aligned;
   if (aligned)
     i.convergence = Convergence::Aligned;
   if (kind == 2) {

@@ -188,6 +188,35 @@ TEST(NamedBarrier, ExitedWarpsNoLongerCount) {
   EXPECT_EQ(out[31], 4u);
 }
 
+TEST(NamedBarrier, AWarpCountsWithoutItsExitedLanes) {
+  // Some lanes exit before the others come, or while these wait.
+  for (const char *barrier :
+       {"barrier.cta.sync 0;", "barrier.cta.sync 1, 64;", "bar.sync 0;"})
+    for (const char *late : {"", "nanosleep.u32 90; nanosleep.u32 90;"})
+      for (uint64_t seed = 0; seed < 4; ++seed) {
+        Options options;
+        options.scheduleSeed = seed;
+        Report report;
+        auto out =
+            compute("and.b32 %r1, %t, 31; setp.ge.u32 %p1, %r1, 16;\n"
+                    "@%p1 bra LATE; " +
+                        std::string(barrier) +
+                        " st.global.u32 [%o], 4; bra END;\nLATE: " + late +
+                        "exit;\nEND:",
+                    64, 64, "", &report, options);
+        EXPECT_TRUE(report.ok()) << barrier << report.str();
+        EXPECT_EQ(out[47], 4u);
+      }
+  EXPECT_THAT(reportOf("setp.lt.u32 %p1, %t, 7; @%p1 bra OTHER;\n"
+                       "barrier.cta.sync 0; bra END;\n"
+                       "OTHER: barrier.cta.sync 1, 64;\nEND:",
+                       32)
+                  .str(),
+              HasSubstr("waits at named barrier 0: 0 of 32 threads have "
+                        "arrived, without this warp, since other lanes of it "
+                        "have not come"));
+}
+
 TEST(NamedBarrier, MisuseIsReported) {
   EXPECT_THAT(reportOf("setp.lt.u32 %p1, %t, 32; @%p1 bra A; bar.sync 1, 96; "
                        "bra END;\nA: bar.sync 1, 64;\nEND:",
