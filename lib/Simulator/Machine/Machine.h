@@ -195,11 +195,13 @@ public:
   /// The latest write of the map is released to the tensor-map proxy.
   void releaseTensorMap(uint64_t address);
   /// All that the cluster has written is.
-  void releaseTensorMaps();
+  void releaseTensorMaps(const Warp &warp, const Inst &inst);
   /// The CTA of the warp sees what was released before.
   void acquireTensorMap(Warp &warp, uint64_t address);
 
 private:
+  /// Whether the access happens before what the warp does now.
+  bool comesBefore(const Warp &warp, const GlobalAccess &access) const;
   /// Enters an event into the hash of their order.
   void barrierEvent(unsigned what, const Mbarrier &barrier, const Warp *warp);
   /// Whether the kernel in front has ended when the lane goes on.

@@ -33,14 +33,6 @@ void TensorMaps::beforeWrite(uint64_t address, const uint8_t *bytes) {
   original.try_emplace(address, bytes, bytes + kTensorMapBytes);
 }
 
-bool TensorMaps::isReleased(uint64_t address, uint32_t write,
-                            uint32_t cluster) const {
-  auto one = released.find(address);
-  auto all = releasedBy.find(cluster);
-  return (one != released.end() && write <= one->second) ||
-         (all != releasedBy.end() && write < all->second);
-}
-
 void TensorMaps::acquire(Reader reader, uint64_t address, uint32_t before,
                          const uint8_t *bytes) {
   views[{reader, address}] = {before, Bytes(bytes, bytes + kTensorMapBytes)};
@@ -72,16 +64,39 @@ void Machine::releaseTensorMap(uint64_t address) {
                           grid.memory.lastWrite(address, kTensorMapBytes));
 }
 
-void Machine::releaseTensorMaps() {
+void Machine::releaseTensorMaps(const Warp &warp, const Inst &inst) {
   meetOthers();
-  grid.tensorMaps.releaseAll(ordinal, grid.memory.recorded());
+  // As of a lane alone: each lane knows of its own fence.
+  const AccessTag tag(warp.agent(Role::OneLane), warp.time(), inst.index);
+  grid.tensorMaps.releaseAll(grid.memory.recorded(),
+                             {tag, ordinal, accesses.recorded(), false});
 }
 
+bool Machine::comesBefore(const Warp &warp, const GlobalAccess &access) const {
+  return access.cluster == ordinal
+             ? warp.isOwnAccess(access.tag.agent()) || warp.knows(access.tag)
+             : grid.memory.comesBefore(ordinal, access);
+}
+
+// An acquire that nothing orders after the write and its release may come
+// before them, in whatever order they are here.
 void Machine::acquireTensorMap(Warp &warp, uint64_t address) {
   meetOthers();
-  if (device.find(address, kTensorMapBytes))
-    grid.tensorMaps.acquire({ordinal, warp.cta.rank}, address,
-                            grid.memory.recorded(), device.data(address));
+  if (!device.find(address, kTensorMapBytes))
+    return;
+  auto isKnown = [&](const GlobalAccess &access) {
+    return comesBefore(warp, access);
+  };
+  const uint32_t write =
+      checksOrder ? grid.memory.lastWrite(address, kTensorMapBytes) : 0;
+  if (write) {
+    const GlobalAccess &writer = grid.memory.accessAt(write);
+    if (!isKnown(writer) ||
+        !grid.tensorMaps.isReleased(address, write, writer.cluster, isKnown))
+      return;
+  }
+  grid.tensorMaps.acquire({ordinal, warp.cta.rank}, address,
+                          grid.memory.recorded(), device.data(address));
 }
 
 /// The bytes of a map in global memory that the warp's CTA sees; null after an
@@ -101,9 +116,11 @@ const uint8_t *Machine::globalTensorMap(Warp &warp, const Inst &inst, int lane,
   TensorMaps &maps = grid.tensorMaps;
   const GlobalAccess &writer = grid.memory.accessAt(write);
   const TensorMaps::Reader reader{ordinal, warp.cta.rank};
-  bool isReleased = maps.isReleased(address, write, writer.cluster);
-  if (isReleased && maps.hasAcquired(reader, address, write))
+  if (maps.hasAcquired(reader, address, write))
     return bytes;
+  const bool isReleased =
+      maps.isReleased(address, write, writer.cluster,
+                      [](const GlobalAccess &) { return true; });
   const Inst *change = &program.code[writer.tag.instruction()];
   SimulationError &e = error(
       ErrorKind::StaleTensorMap,
@@ -111,7 +128,8 @@ const uint8_t *Machine::globalTensorMap(Warp &warp, const Inst &inst, int lane,
           mnemonic(change) + "' has written, and " +
           (isReleased
                ? "the CTA has not acquired it since; execute "
-                 "fence.proxy.tensormap::generic.acquire on its address first"
+                 "fence.proxy.tensormap::generic.acquire on its address, after "
+                 "it has synchronised with the thread that has released it"
                : "nothing has released it since; let the writer use "
                  "tensormap.cp_fenceproxy, or execute "
                  "fence.proxy.tensormap::generic.release behind the write"),

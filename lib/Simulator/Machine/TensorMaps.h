@@ -6,8 +6,10 @@
 #ifndef FP8_LIB_SIMULATOR_MACHINE_TENSORMAPS_H
 #define FP8_LIB_SIMULATOR_MACHINE_TENSORMAPS_H
 
+#include "Memory/ClusterAccesses.h"
 #include "fp8/Simulator/TensorMap.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,7 +39,7 @@ private:
 /// Maps in global memory are read through the tensor-map proxy (PTX ISA 8.3,
 /// 9.7.13.4), which keeps what it has read. After the kernel has written one, a
 /// CTA sees that only when the writer has released it and the CTA has acquired
-/// it, by the forms of fence.proxy.tensormap. Writes are numbered as
+/// it after that, by the forms of fence.proxy.tensormap. Writes are numbered as
 /// GlobalMemory does.
 class TensorMaps {
 public:
@@ -45,11 +47,24 @@ public:
   void beforeWrite(uint64_t address, const uint8_t *bytes);
   /// The writes of the map up to this one are released.
   void release(uint64_t address, uint32_t write) { released[address] = write; }
-  /// All writes of the cluster before this one are.
-  void releaseAll(uint32_t cluster, uint32_t before) {
-    releasedBy[cluster] = before;
+  /// All writes of its cluster before this one are, by `fence`.
+  void releaseAll(uint32_t before, const GlobalAccess &fence) {
+    releases[fence.cluster].push_back({before, fence});
   }
-  bool isReleased(uint64_t address, uint32_t write, uint32_t cluster) const;
+  /// Whether a cluster's write is, by what `isKnown(fence)` if by a fence.
+  template <typename F>
+  bool isReleased(uint64_t address, uint32_t write, uint32_t cluster,
+                  F isKnown) const {
+    auto one = released.find(address);
+    auto all = releases.find(cluster);
+    return (one != released.end() && write <= one->second) ||
+           (all != releases.end() &&
+            std::any_of(all->second.rbegin(), all->second.rend(),
+                        [&](const Release &release) {
+                          return write < release.before &&
+                                 isKnown(release.fence);
+                        }));
+  }
 
   /// A CTA, of all in the grid.
   using Reader = std::pair<uint32_t, uint32_t>; ///< cluster, rank
@@ -68,7 +83,11 @@ private:
   };
   std::unordered_map<uint64_t, Bytes> original; ///< before the first write
   std::unordered_map<uint64_t, uint32_t> released;
-  std::unordered_map<uint32_t, uint32_t> releasedBy; ///< by cluster
+  struct Release {
+    uint32_t before; ///< the writes with smaller numbers
+    GlobalAccess fence;
+  };
+  std::unordered_map<uint32_t, std::vector<Release>> releases; ///< by cluster
   std::map<std::pair<Reader, uint64_t>, View> views;
 };
 

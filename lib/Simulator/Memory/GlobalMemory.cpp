@@ -27,8 +27,12 @@ void GlobalMemory::take(ClusterAccesses &cluster) {
 bool GlobalMemory::ordered(uint32_t cluster, const GlobalActor &actor,
                            uint32_t number) const {
   const GlobalAccess &access = accesses[number];
-  if (!number || access.cluster == cluster || (access.strong && actor.strong))
-    return true;
+  return !number || access.cluster == cluster ||
+         (access.strong && actor.strong) || comesBefore(cluster, access);
+}
+
+bool GlobalMemory::comesBefore(uint32_t cluster,
+                               const GlobalAccess &access) const {
   auto mine = horizons.find(cluster);
   if (mine == horizons.end())
     return false;

@@ -40,6 +40,10 @@ public:
     return accesses[number];
   }
 
+  /// Whether strong accesses order another cluster's access before what the
+  /// cluster does now.
+  bool comesBefore(uint32_t cluster, const GlobalAccess &access) const;
+
   /// A strong access of the cluster's threads, which orders others.
   void release(const ClusterAccesses &accesses, uint32_t cluster,
                uint64_t address);

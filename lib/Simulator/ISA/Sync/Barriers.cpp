@@ -268,15 +268,16 @@ Flow fenceMbarrierInit(Warp &w, const Inst &, uint32_t) {
 
 Flow acquireTensorMap(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *address = w.row(i.s[0]);
+  w.fenceThread();
   forLanes(mask, [&](int l) {
     w.machine.acquireTensorMap(w, address[l] + uint64_t(i.offset));
   });
   return Flow::Next;
 }
 
-Flow releaseTensorMaps(Warp &w, const Inst &, uint32_t) {
+Flow releaseTensorMaps(Warp &w, const Inst &i, uint32_t) {
+  w.machine.releaseTensorMaps(w, i);
   w.fenceThread();
-  w.machine.releaseTensorMaps();
   return Flow::Next;
 }
 
