@@ -4,6 +4,9 @@
 
 #include "Machine/Machine.h"
 
+#include <algorithm>
+#include <cstring>
+
 using namespace fp8::sim;
 
 static std::string laneList(uint32_t mask) {
@@ -141,7 +144,88 @@ void Machine::reportDeadlock() {
                   "deadlock: no warp can go on and no asynchronous work is "
                   "pending; the notes list every waiter",
                   firstWarp, first, -1, true);
-  for (const Warp *warp : warps)
+  describeWaiters(e);
+}
+
+void Machine::describeWaiters(SimulationError &report) {
+  for (const Warp *warp : warps) {
     for (const LaneGroup &group : warp->laneGroups())
-      describeWaiter(e, *warp, group);
+      if (report.notes.size() < kMostWaiters)
+        describeWaiter(report, *warp, group);
+    for (const Poll &poll : watch.polls(*warp))
+      if (report.notes.size() < kMostWaiters)
+        describePoll(report, *warp, poll);
+  }
+}
+
+/// What the warp reads again and again, what it finds there, and who has
+/// written that.
+void Machine::describePoll(SimulationError &report, const Warp &warp,
+                           const Poll &poll) {
+  std::string place;
+  const uint8_t *bytes = nullptr;
+  const Inst *writer = nullptr;
+  if (poll.isShared) {
+    const uint32_t rank = uint32_t(poll.address >> kSharedRankShift),
+                   offset = uint32_t(poll.address) & kSharedOffsetMask;
+    if (rank >= ctas.size() || offset + poll.bytes > ctas[rank]->shared.size())
+      return;
+    place = sharedName(offset);
+    if (ctas.size() > 1)
+      place += " of CTA rank " + std::to_string(rank);
+    bytes = ctas[rank]->shared.data() + offset;
+    if (AccessTag tag = ctas[rank]->shared.lastWrite(offset); !tag.none())
+      writer = &program.code[tag.instruction()];
+  } else {
+    const Buffer *buffer = device.find(poll.address, poll.bytes);
+    if (!buffer)
+      return;
+    place = "buffer '" + buffer->name + "' at offset " +
+            std::to_string(poll.address - buffer->address);
+    bytes = buffer->bytes.data() + (poll.address - buffer->address);
+    if (uint32_t write = grid.memory.lastWrite(poll.address, poll.bytes))
+      writer = &program.code[grid.memory.accessAt(write).tag.instruction()];
+  }
+  // Of an atomic operation, each poll counts as a write.
+  const bool isOwn = writer && writer == poll.inst;
+  uint64_t value = 0;
+  std::memcpy(&value, bytes, std::min(poll.bytes, 8u));
+  std::string text =
+      "warp " + std::to_string(warp.id) + " polls " + place + ", which holds " +
+      std::to_string(value) +
+      (isOwn    ? ", and leaves it as it is"
+       : writer ? "; it was written last by '" + mnemonic(writer) + "' at " +
+                      point(writer).str()
+                : "; nothing has written it in this launch");
+  report.notes.push_back(note(poll.inst, std::move(text)));
+}
+
+bool Machine::repeats() const {
+  return queue().operations().empty() && !wantsToBeAlone() &&
+         std::all_of(warps.begin(), warps.end(),
+                     [&](const Warp *warp) { return watch.repeats(*warp); });
+}
+
+static const Warp *findPoller(const std::vector<Warp *> &warps,
+                              const PollWatch &watch) {
+  for (const Warp *warp : warps)
+    if (!watch.polls(*warp).empty())
+      return warp;
+  return nullptr;
+}
+
+bool Machine::polls() const { return findPoller(warps, watch); }
+
+SimulationError &Machine::reportEndlessPoll(size_t pending) {
+  const Warp *poller = findPoller(warps, watch);
+  const Inst *inst = watch.polls(*poller).front().inst;
+  std::string message =
+      "deadlock: '" + mnemonic(inst) +
+      "' polls for ever what nobody will store: every warp waits, or repeats a "
+      "loop that stores nothing; the notes list them";
+  if (pending)
+    message += "; " + std::to_string(pending) +
+               " clusters have not started, because those that run fill the "
+               "multiprocessors";
+  return error(ErrorKind::Deadlock, std::move(message), poller, inst, -1, true);
 }

@@ -10,6 +10,7 @@
 #include "Memory/Overlaps.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace fp8::sim;
 
@@ -29,6 +30,9 @@ constexpr unsigned kRetry = 16;
 /// Rounds in which no cluster ends, after which more start: a GPU runs all that
 /// it has room for, and those that run may poll what one of the others writes.
 constexpr unsigned kPatience = 4;
+/// Rounds in which nothing changes, after which clusters watch for polls; a
+/// power of two.
+constexpr unsigned kQuietRounds = 4;
 } // namespace
 
 Grid::Grid(Device &device, const Program &program, const LaunchConfig &config,
@@ -183,6 +187,52 @@ bool Grid::removeEnded() {
   return resident.size() < before;
 }
 
+/// A poll may end when something changes: a store, a copy, a cluster that
+/// starts or ends. If nothing does for some rounds, the clusters watch whether
+/// their warps repeat themselves.
+void Grid::watchPolls() {
+  uint64_t changes = progressOfEnded + started.size();
+  for (const Resident &cluster : resident)
+    changes += cluster.machine ? cluster.machine->changesMade() : 0;
+  if (changes != std::exchange(changesSeen, changes)) {
+    if (quietRounds >= kQuietRounds)
+      for (Resident &cluster : resident)
+        if (cluster.machine)
+          cluster.machine->watch.end();
+    quietRounds = 0;
+    return;
+  }
+  ++quietRounds;
+  auto repeats = [](const Resident &cluster) {
+    return cluster.machine &&
+           (cluster.machine->isStuck() || cluster.machine->repeats());
+  };
+  if (quietRounds > kQuietRounds &&
+      std::all_of(resident.begin(), resident.end(), repeats)) {
+    if (!admitMore())
+      reportEndlessPolls();
+    return;
+  }
+  // A warp may have come to its loop since.
+  if (quietRounds >= kQuietRounds && !(quietRounds & (quietRounds - 1)))
+    for (Resident &cluster : resident)
+      if (cluster.machine)
+        cluster.machine->beginWatch();
+}
+
+void Grid::reportEndlessPolls() {
+  auto polls = [](const Resident &cluster) { return cluster.machine->polls(); };
+  auto first = std::find_if(resident.begin(), resident.end(), polls);
+  if (first == resident.end()) { // waits for mbarriers that time out
+    resident.front().machine->reportDeadlock();
+    return collect(*resident.front().machine);
+  }
+  SimulationError &error = first->machine->reportEndlessPoll(pending.size());
+  for (const Resident &cluster : resident)
+    cluster.machine->describeWaiters(error);
+  collect(*first->machine);
+}
+
 void Grid::run() {
   listClusters();
   chooseResidents();
@@ -199,6 +249,7 @@ void Grid::run() {
     runRound(turns);
     if (abandoned)
       return;
+    watchPolls();
     const bool anyEnded = removeEnded();
     sinceEnd = anyEnded ? 0 : sinceEnd + 1;
     if (sinceEnd == kPatience && admitMore())

@@ -103,6 +103,8 @@ private:
   /// Clusters that run at the same time, and that the device has room for.
   size_t most = 0, room = 0;
   uint64_t progressOfEnded = 0;
+  uint64_t changesSeen = 0;
+  unsigned quietRounds = 0; ///< in which nothing has changed
   /// All that has happened when the clusters that were stuck tried again.
   std::optional<uint64_t> progressAtRetry;
 
@@ -119,6 +121,9 @@ private:
   /// the deadlock.
   void resolveStuck();
   bool removeEnded();
+  /// After a round: where nothing changes, finds out whether it ever will.
+  void watchPolls();
+  void reportEndlessPolls();
   /// Takes over what a cluster has accessed and reports.
   void collect(Machine &machine);
   void collectMessages(Report &part);

@@ -18,6 +18,8 @@ constexpr unsigned kStuckRounds = 64;
 constexpr uint64_t kTimeJump = 1 << 24;
 /// Turns in which a warp's rank changes once, on average.
 constexpr unsigned kRankChange = 256;
+/// Turns of a watch for polls in which all waits time out once, on average.
+constexpr unsigned kTimeUp = 32;
 } // namespace
 
 Machine::Machine(Grid &grid, ClusterIndex first, uint32_t ordinal)
@@ -65,9 +67,7 @@ void Machine::reportStepLimit() {
             "the launch exceeds the step limit of " +
                 std::to_string(options.stepLimit) + " warp instructions",
             nullptr, nullptr, -1, true);
-  for (Warp *warp : warps)
-    for (const LaneGroup &group : warp->laneGroups())
-      describeWaiter(e, *warp, group);
+  describeWaiters(e);
 }
 
 void Machine::run(unsigned turns, bool alone) {
@@ -101,6 +101,13 @@ void Machine::run(unsigned turns, bool alone) {
       return reportStepLimit();
     uint64_t r = random.next();
     Warp *warp = choose(r >> 32);
+    if (watch.isOn()) {
+      watch.look(*warp);
+      // Those that wait for a time meet what follows when it is up.
+      if (oneIn(kTimeUp))
+        for (Warp *waiter : warps)
+          waiter->timeOut();
+    }
     unsigned quantum =
         r & 3 ? 1 + unsigned(r >> 8 & 63) : 1 + unsigned(r >> 8 & 1023);
     warp->run(quantum, (r >> 24 & 15) != 0, r >> 28);

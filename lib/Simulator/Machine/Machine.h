@@ -8,6 +8,7 @@
 
 #include "Machine/Cta.h"
 #include "Machine/Grid.h"
+#include "Machine/PollWatch.h"
 #include "Machine/TimingHooks.h"
 #include "Machine/Warp.h"
 #include "Memory/ClusterContext.h"
@@ -47,6 +48,21 @@ public:
   void reportDeadlock();
   /// Grows whenever something observable happens.
   uint64_t progressMade() const { return observable; }
+  /// Grows whenever something happens that a poll may see.
+  uint64_t changesMade() const { return changes; }
+  PollWatch watch;
+  void beginWatch() { watch.begin(warps.size()); }
+  /// Whether no warp will ever do anything that it has not done.
+  bool repeats() const;
+  /// Whether a warp has read memory while it was watched.
+  bool polls() const;
+  /// All clusters repeat themselves, and `pending` have not started: an error
+  /// at a poll of this one.
+  SimulationError &reportEndlessPoll(size_t pending);
+  /// Adds a note for each warp that waits or polls, until there are
+  /// kMostWaiters.
+  void describeWaiters(SimulationError &error);
+  static constexpr size_t kMostWaiters = 256;
   /// For Warp: the next instruction is for later. Its warp may execute so many.
   bool mustHold(const Inst &inst) const { return inst.exclusive && !isAlone; }
   void hold(Warp &warp, unsigned quantum) { held.warp = {&warp, quantum}; }
@@ -58,6 +74,10 @@ public:
 
   /// Virtual time, in instructions.
   uint64_t time() const { return now; }
+  uint64_t readClock() { ///< as a kernel does
+    ++changes;
+    return now;
+  }
   void pass(uint64_t instructions) { now += instructions; }
   /// True once in `n` times, as the seed decides.
   bool oneIn(unsigned n) { return random.below(n) == 0; }
@@ -65,6 +85,10 @@ public:
   // Asynchronous work.
   void issue(std::unique_ptr<AsyncOp> op);
   void progress() { ///< something observable happened
+    goOn();
+    ++changes;
+  }
+  void goOn() { ///< something did that changes nothing that others may poll
     stuckRounds = 0;
     ++observable;
   }
@@ -232,7 +256,7 @@ private:
     std::unique_ptr<AsyncOp> op;
     std::optional<std::pair<Warp *, unsigned>> warp; ///< with its quantum
   } held;
-  uint64_t observable = 0;
+  uint64_t observable = 0, changes = 0;
   Random random;
   uint64_t now = 0;
   /// By address: what the writers of flags (volatile, atomic, release) knew.
@@ -265,6 +289,7 @@ private:
   bool unstick();
   void describeWaiter(SimulationError &error, const Warp &warp,
                       const LaneGroup &group);
+  void describePoll(SimulationError &error, const Warp &warp, const Poll &poll);
   bool checkClusterEnd();
 };
 

@@ -340,7 +340,7 @@ void Machine::sawPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
     seen.lanes |= 1u << lane;
   }
   barrierEvent(3, barrier, &warp);
-  progress();
+  goOn();
 }
 
 void Machine::waitSucceeded(Mbarrier &barrier, Warp &warp, const Inst &inst,

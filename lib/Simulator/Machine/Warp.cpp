@@ -366,6 +366,7 @@ void Warp::resume(unsigned quantum) {
   current = groups[currentIndex];
   if (groups.size() > 1 && !current.arrived)
     mergeCurrent();
+  lanesRun |= current.mask;
   const Inst *code = machine.program.code.data();
   const uint32_t end = uint32_t(machine.program.code.size() - 1);
   uint32_t meeting = nextMeeting();

@@ -70,6 +70,11 @@ public:
   /// Lets every timed wait fail; false when there is none.
   bool timeOut();
 
+  // For PollWatch (PollWatch.cpp).
+  uint32_t lanesRun = 0; ///< lanes that have gone on since it was cleared
+  uint64_t hashOfPlaces() const;    ///< where its lanes are
+  uint64_t hashOfRegisters() const; ///< what they compute with
+
   // For handlers.
   LaneGroup &group() { return current; }
   const LaneGroup &executing() const { return current; }

@@ -315,6 +315,14 @@ bool SharedMemory::accessOrdered(WarpOrder &warp, const Inst &inst,
   return true;
 }
 
+AccessTag SharedMemory::lastWrite(uint32_t offset) {
+  AccessTag tag;
+  shadow.eachPart(
+      offset, 1, AccessShadow::kGranule,
+      [&](uint32_t, uint32_t, const Accesses &part) { tag = part.write; });
+  return tag;
+}
+
 void SharedMemory::markBarrier(uint32_t offset, const Inst *init) {
   if (init)
     barriers[offset] = init;

@@ -97,6 +97,8 @@ public:
   /// of those that nothing has written.
   void findUndefined(const Inst &inst, uint32_t offset, uint32_t count,
                      UndefinedPart &part);
+  /// The latest write of the byte, or none.
+  AccessTag lastWrite(uint32_t offset);
   /// Of the bytes that were just written from `offset` on, `part` is undefined.
   void markUndefined(uint32_t offset, const UndefinedPart &part);
   void markUndefined(uint32_t offset, OriginId origin) {

@@ -208,7 +208,7 @@ END:
   Report report = runGrid(body, 2, 1, out, options);
   EXPECT_TRUE(report.ok()) << report.str();
   options.residentClusters = 1;
-  EXPECT_TRUE(has(runGrid(body, 2, 1, out, options), ErrorKind::LimitExceeded));
+  EXPECT_TRUE(has(runGrid(body, 2, 1, out, options), ErrorKind::Deadlock));
 }
 
 TEST(Cluster, ARelaxedWaitOrdersNoMemory) {

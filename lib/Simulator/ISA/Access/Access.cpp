@@ -150,6 +150,19 @@ static uint8_t *accessSpace(Warp &w, const Inst &i, int lane, AccessSpace space,
   return nullptr;
 }
 
+void fp8::sim::notePoll(Warp &w, const Inst &i, uint32_t mask,
+                        AccessSpace space, uint32_t bytes) {
+  if (!w.machine.watch.isOn() || !mask)
+    return;
+  Poll poll{&i,
+            space == AccessSpace::Shared || space == AccessSpace::SharedCluster,
+            w.row(i.s[0])[__builtin_ctz(mask)] + uint64_t(i.offset), bytes};
+  if (space == AccessSpace::Generic)
+    poll.isShared = genericToShared(poll.address, poll.address);
+  if (poll.isShared || (mayBeGlobal(space) && poll.address < kParamWindow))
+    w.machine.watch.note(w, poll);
+}
+
 uint8_t *fp8::sim::access(Warp &w, const Inst &i, int lane, AccessSpace space,
                           uint64_t address, uint32_t count, bool write,
                           Strength strength, const uint8_t *value,

@@ -29,6 +29,11 @@ uint8_t *access(Warp &warp, const Inst &inst, int lane, AccessSpace space,
                 const uint8_t *value = nullptr,
                 UndefinedPart *undefined = nullptr);
 
+/// A load or an atomic operation, for who watches for polls. Source 0 is the
+/// address.
+void notePoll(Warp &warp, const Inst &inst, uint32_t mask, AccessSpace space,
+              uint32_t bytes);
+
 class Decoder;
 /// st.bulk.
 bool decodeBulkFill(Decoder &decoder, Inst &inst);

@@ -63,7 +63,8 @@ template <typename T>
 Flow atomic(Warp &w, const Inst &i, uint32_t mask) {
   const Atomic &a = i.get<Atomic>();
   const uint64_t *b = w.row(i.s[1]), *c = w.row(i.s[i.sources > 2 ? 2 : 1]);
-  w.machine.progress();
+  w.machine.goOn();
+  notePoll(w, i, mask, a.space, sizeof(T));
   forLanes(mask, [&](int l) {
     if (w.machine.stopped)
       return;
@@ -78,6 +79,8 @@ Flow atomic(Warp &w, const Inst &i, uint32_t mask) {
           addInMemory(old, get<T>(b[l]), isGlobal(a.space, address(w, i, l)));
     else
       value = combine<T>(a.op, old, get<T>(b[l]), get<T>(c[l]));
+    if (std::memcmp(&value, &old, sizeof(T)))
+      w.machine.progress();
     std::memcpy(target, &value, sizeof(T));
     if (i.destinations)
       w.row(i.d[0])[l] = put(old);

@@ -109,6 +109,7 @@ void takeRun(Warp &w, const Inst &i, const LaneRun &run,
 Flow load(Warp &w, const Inst &i, uint32_t mask) {
   const Access &a = i.get<Access>();
   const uint32_t size = a.bytes * a.elements;
+  notePoll(w, i, mask, a.space, size);
   if (a.strength != Strength::Weak) {
     forLanes(mask, [&](int l) {
       if (!w.machine.stopped)

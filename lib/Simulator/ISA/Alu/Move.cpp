@@ -140,7 +140,7 @@ Flow testSpecial(Warp &w, const Inst &i, uint32_t mask) {
 enum class ClockPart { Low, High, Whole };
 
 Flow moveClock(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t now = w.machine.time();
+  uint64_t now = w.machine.readClock();
   ClockPart part = i.get<ClockPart>();
   uint64_t value = part == ClockPart::High  ? now >> 32
                    : part == ClockPart::Low ? now & 0xffffffff

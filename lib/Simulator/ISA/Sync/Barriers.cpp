@@ -140,7 +140,7 @@ Flow namedBarrier(Warp &w, const Inst &i, uint32_t mask) {
 
 Flow warpSync(Warp &w, const Inst &, uint32_t) {
   w.meet();
-  w.machine.progress();
+  w.machine.goOn();
   return Flow::Next;
 }
 
