@@ -161,17 +161,41 @@ uint8_t *Machine::accessGlobal(Warp &warp, const Inst &inst, int lane,
   if (actor.strong)
     meetOthers();
   bool flag = actor.strong && actor.warp;
-  if (flag && !write)
-    memory.acquire(ordinal, address);
+  if (flag && !write) {
+    if (actor.relaxed)
+      memory.observe(ordinal, address);
+    else
+      memory.acquire(ordinal, address);
+  }
   GlobalRange range{address, count, write, bytes, value};
   std::optional<GlobalRace> race = accesses.record(actor, range);
   if (!race)
     race = memory.findRace(ordinal, actor, range);
   if (race)
     reportRace(warp, inst, lane, write, *race);
-  if (flag && write)
-    memory.release(accesses, ordinal, address);
+  if (flag && write && !(actor.relaxed && !anyFence))
+    memory.release(ordinal, handedOn(*actor.warp, actor.relaxed), address);
   return bytes;
+}
+
+// Of threads that fence, meet, and let one of them write a flag, as kernels do,
+// the flag hands on what is behind any of the fences and is known to the
+// writer; by the text of the ISA, only what the writer knew at its own fence.
+std::shared_ptr<const Clock> Machine::handedOn(const WarpOrder &warp,
+                                               bool relaxed) {
+  Clock before = warp.knowledge();
+  if (relaxed)
+    before.limit(fenced);
+  if (!latest || !latest->covers(before) || !before.covers(*latest))
+    latest = std::make_shared<const Clock>(std::move(before));
+  return latest;
+}
+
+void Machine::fenceGrid(Warp &warp) {
+  warp.fenceThread();
+  anyFence = true;
+  fenced.join(warp.clocks().all);
+  grid.memory.fence(ordinal);
 }
 
 uint8_t *Machine::accessOrdered(Warp &warp, const Inst &inst, uint32_t lanes,

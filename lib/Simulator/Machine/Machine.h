@@ -208,6 +208,8 @@ public:
   /// ISA 8.9).
   void synchroniseStrong(Warp &warp, uint64_t address, bool write,
                          bool relaxed);
+  /// A fence that orders clusters, too.
+  void fenceGrid(Warp &warp);
 
   // Tensor maps (TensorMaps.cpp).
   /// The map at a generic address, which an instruction uses, or only names for
@@ -224,6 +226,8 @@ public:
   void acquireTensorMap(Warp &warp, uint64_t address);
 
 private:
+  /// What a strong write of the warp hands on to other clusters.
+  std::shared_ptr<const Clock> handedOn(const WarpOrder &warp, bool relaxed);
   /// Whether the access happens before what the warp does now.
   bool comesBefore(const Warp &warp, const GlobalAccess &access) const;
   /// Enters an event into the hash of their order.
@@ -261,6 +265,9 @@ private:
   uint64_t now = 0;
   /// By address: what the writers of flags (volatile, atomic, release) knew.
   std::unordered_map<uint64_t, SyncClocks> strongClocks;
+  bool anyFence = false; ///< fenceGrid has been called
+  Clock fenced;          ///< what is behind such a fence of any thread
+  std::shared_ptr<const Clock> latest; ///< of handedOn
   std::vector<PhaseWait> gridWaits; ///< each griddepcontrol.wait
   /// The mbarrier phase that the first failed request completes on; time 0:
   /// none has failed.

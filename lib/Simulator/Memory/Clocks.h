@@ -47,6 +47,17 @@ public:
     if (agent < times.size() && times[agent] > time)
       times[agent] = time;
   }
+  /// Of what this has, only what the other has as well.
+  void limit(const Clock &other) {
+    for (uint32_t i = 0; i < times.size(); ++i)
+      times[i] = times[i] < other.get(i) ? times[i] : other.get(i);
+  }
+  bool covers(const Clock &other) const {
+    for (uint32_t i = 0; i < other.times.size(); ++i)
+      if (get(i) < other.times[i])
+        return false;
+    return true;
+  }
   void join(const Clock &other) {
     if (times.size() < other.times.size())
       times.resize(other.times.size());

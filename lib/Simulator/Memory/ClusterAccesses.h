@@ -25,6 +25,8 @@ struct GlobalActor {
   /// The warp, of a generic access: it is ordered after the warp's own.
   const WarpOrder *warp = nullptr;
   Clock known; ///< of an asynchronous operation
+  /// Of a strong access: it orders clusters only together with fences.
+  bool relaxed = false;
 };
 
 /// Bytes of global memory that an access reads or writes.

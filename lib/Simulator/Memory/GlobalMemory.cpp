@@ -37,7 +37,8 @@ bool GlobalMemory::comesBefore(uint32_t cluster,
   if (mine == horizons.end())
     return false;
   auto other = mine->second.find(access.cluster);
-  return other != mine->second.end() && access.number < other->second;
+  return other != mine->second.end() &&
+         other->second->get(access.tag.agent()) >= access.tag.time();
 }
 
 std::optional<GlobalRace>
@@ -72,22 +73,44 @@ uint32_t GlobalMemory::lastWrite(uint64_t address, uint64_t count) const {
   return last;
 }
 
-void GlobalMemory::release(const ClusterAccesses &accesses, uint32_t cluster,
+void GlobalMemory::join(Horizon &mine, const Horizon &other) {
+  for (const auto &[cluster, theirs] : other) {
+    std::shared_ptr<const Clock> &clock = mine[cluster];
+    if (!clock || theirs->covers(*clock)) {
+      clock = theirs;
+    } else if (!clock->covers(*theirs)) {
+      auto both = std::make_shared<Clock>(*clock);
+      both->join(*theirs);
+      clock = std::move(both);
+    }
+  }
+}
+
+void GlobalMemory::release(uint32_t cluster,
+                           const std::shared_ptr<const Clock> &before,
                            uint64_t address) {
   Horizon &flag = flags[address];
-  auto mine = horizons.find(cluster);
-  if (mine != horizons.end())
-    for (auto [other, count] : mine->second)
-      flag[other] = std::max(flag[other], count);
-  flag[cluster] = accesses.recorded();
+  if (auto mine = horizons.find(cluster); mine != horizons.end())
+    join(flag, mine->second);
+  join(flag, {{cluster, before}});
 }
 
 void GlobalMemory::acquire(uint32_t cluster, uint64_t address) {
-  auto flag = flags.find(address);
-  if (flag == flags.end())
+  if (auto flag = flags.find(address); flag != flags.end())
+    join(horizons[cluster], flag->second);
+}
+
+void GlobalMemory::observe(uint32_t cluster, uint64_t address) {
+  if (auto flag = flags.find(address); flag != flags.end()) {
+    join(observed[cluster], flag->second);
+    horizons.try_emplace(cluster);
+  }
+}
+
+void GlobalMemory::fence(uint32_t cluster) {
+  auto seen = observed.find(cluster);
+  if (seen == observed.end() || seen->second.empty())
     return;
-  Horizon &mine = horizons[cluster];
-  for (auto [other, count] : flag->second)
-    if (other != cluster)
-      mine[other] = std::max(mine[other], count);
+  join(horizons.find(cluster)->second, seen->second);
+  seen->second.clear();
 }

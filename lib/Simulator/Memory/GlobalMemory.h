@@ -8,6 +8,7 @@
 #include "Memory/ClusterAccesses.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -15,9 +16,9 @@
 namespace fp8::sim {
 
 /// The latest accesses of all clusters, and what orders them. Two clusters are
-/// ordered by strong accesses to global memory: after a read of what another
-/// cluster has written, all of a cluster counts as ordered after all that the
-/// other had done before. This misses races but invents none. The const
+/// ordered by strong accesses to global memory: after a read of what a thread
+/// of another cluster has written, all of a cluster counts as ordered after
+/// what that thread handed on. This misses races but invents none. The const
 /// functions may be called by several threads.
 class GlobalMemory {
 public:
@@ -44,20 +45,27 @@ public:
   /// cluster does now.
   bool comesBefore(uint32_t cluster, const GlobalAccess &access) const;
 
-  /// A strong access of the cluster's threads, which orders others.
-  void release(const ClusterAccesses &accesses, uint32_t cluster,
+  /// A strong write of a thread of the cluster, and what comes before it there.
+  void release(uint32_t cluster, const std::shared_ptr<const Clock> &before,
                uint64_t address);
+  /// A strong read. What a relaxed one has observed counts from the next fence
+  /// of the cluster on.
   void acquire(uint32_t cluster, uint64_t address);
+  void observe(uint32_t cluster, uint64_t address);
+  /// Other clusters may run at the same time.
+  void fence(uint32_t cluster);
 
 private:
-  /// By cluster: how many of its accesses come before.
-  using Horizon = std::unordered_map<uint32_t, uint32_t>;
+  /// By cluster: which of its accesses come before.
+  using Horizon = std::unordered_map<uint32_t, std::shared_ptr<const Clock>>;
 
   std::vector<GlobalAccess> accesses;
   AccessHistory history;
   std::unordered_map<uint32_t, Horizon> horizons; ///< by cluster
+  std::unordered_map<uint32_t, Horizon> observed; ///< the same; of no others
   std::unordered_map<uint64_t, Horizon> flags;    ///< by address
 
+  static void join(Horizon &mine, const Horizon &other);
   bool ordered(uint32_t cluster, const GlobalActor &actor,
                uint32_t number) const;
 };

@@ -27,6 +27,8 @@ struct Inst;
 enum class Strength : uint8_t {
   Weak,    ///< an ordinary access: unordered conflicts are races
   Relaxed, ///< orders itself, and other accesses only together with fences
+  Narrow,  ///< acquire and release of .cta or .cluster: between clusters as
+           ///< Relaxed
   Strong,  ///< volatile, acquire, release: orders what is around it as well
 };
 

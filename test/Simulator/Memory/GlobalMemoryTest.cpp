@@ -125,6 +125,56 @@ TEST(GlobalMemory, StoresOfTwoClusters) {
   }
 }
 
+namespace {
+
+/// Both warps of block 0 store, execute `meet`, and thread 0 `write`. Thread 0
+/// of block 1 loads all that behind `read`, a poll, and `then`.
+std::string flagged(const std::string &meet, const std::string &write,
+                    const std::string &read, const std::string &then = "") {
+  return "add.s64 %d1, %out, 248; @%p4 bra READER;\n"
+         "mad.wide.u32 %d0, %w, 4, %out; st.global.u32 [%d0], 7;\n" +
+         meet + "\n@%p2 " + write +
+         " [%d1], 1; ret;\nREADER: @!%p2 bra END;\n" + "POLL: " + read +
+         " %r0, [%d1]; setp.eq.u32 %p6, %r0, 0;\n" + "@%p6 bra POLL; " + then +
+         "\nld.global.v2.u32 {%r1, %r2}, [%out];\nEND:";
+}
+
+} // namespace
+
+TEST(GlobalMemory, AFlagHandsOnWhatItsWriterKnows) {
+  const std::string set = "st.release.gpu.global.u32",
+                    poll = "ld.acquire.gpu.global.u32";
+  expectRight(flagged("bar.sync 0;", set, poll), 2);
+  // Warp 1 has not come yet, or not the other lanes of warp 0.
+  expectRace(flagged("", set, poll), "in another cluster", 2);
+  expectRace(flagged("@%p0 bar.warp.sync -1;", set, poll), "", 2);
+}
+
+TEST(GlobalMemory, RelaxedFlagsNeedFences) {
+  const std::string set = "st.relaxed.gpu.global.u32",
+                    poll = "ld.relaxed.gpu.global.u32",
+                    add = "red.global.add.u32", fence = "fence.acq_rel.gpu;",
+                    meet = "bar.sync 0;";
+  expectRight(flagged(meet + fence, set, poll, fence), 2);
+  expectRight(flagged(meet + fence, add, poll, "membar.gl;"), 2);
+  expectRight(flagged(meet + fence, set, "ld.acquire.sys.global.u32"), 2);
+  // As kernels do: all fence, then they meet and one writes.
+  expectRight(flagged(fence + meet, add, poll, fence), 2);
+  expectRace(flagged(meet, set, poll, fence), "", 2);
+  expectRace(flagged(meet + fence, set, poll), "", 2);
+  expectRace(flagged(fence, add, poll, fence), "", 2);
+  // A scope that other clusters are not in.
+  const std::string narrow = "fence.acq_rel.cluster;";
+  expectRace(flagged(meet + narrow, set, poll, fence), "", 2);
+  expectRace(flagged(meet + fence, set, poll, narrow), "", 2);
+  expectRace(
+      flagged(meet, "st.release.cta.global.u32", "ld.acquire.gpu.global.u32"),
+      "", 2);
+  expectRace(flagged(meet, "st.release.gpu.global.u32",
+                     "ld.acquire.cluster.global.u32"),
+             "", 2);
+}
+
 TEST(GlobalMemory, BulkStores) {
   // One thread writes a place twice, with other bytes each time.
   auto twice = [](const std::string &first, const std::string &wait,

@@ -87,9 +87,13 @@ static uint8_t *accessLocal(Warp &w, const Inst &i, int lane, uint64_t offset,
 static uint8_t *accessGlobal(Warp &w, const Inst &i, int lane, uint64_t address,
                              uint32_t count, bool write, Strength strength,
                              const uint8_t *value, UndefinedPart *undefined) {
-  uint8_t *bytes = w.machine.accessGlobal(
-      w, i, lane, {w.tag(i), strength != Strength::Weak, &w, {}}, address,
-      count, write, value);
+  uint8_t *bytes = w.machine.accessGlobal(w, i, lane,
+                                          {w.tag(i),
+                                           strength != Strength::Weak,
+                                           &w,
+                                           {},
+                                           strength != Strength::Strong},
+                                          address, count, write, value);
   if (!bytes || write)
     return bytes;
   UndefinedPart found;

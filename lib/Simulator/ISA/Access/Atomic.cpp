@@ -126,7 +126,9 @@ bool fp8::sim::decodeAtomic(Decoder &d, Inst &i, bool result) {
   a.strength = d.takeOneOf({"relaxed", "acquire", "release", "acq_rel"}) > 0
                    ? Strength::Strong
                    : Strength::Relaxed;
-  d.takeOneOf({"cta", "cluster", "gpu", "sys"});
+  const int scope = d.takeOneOf({"cta", "cluster", "gpu", "sys"});
+  if (a.strength == Strength::Strong && (scope == 0 || scope == 1))
+    a.strength = Strength::Narrow;
   switch (d.takeOneOf({"global", "shared", "shared::cta", "shared::cluster"})) {
   case 0:
     a.space = AccessSpace::Global;

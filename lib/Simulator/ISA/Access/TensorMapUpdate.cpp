@@ -175,7 +175,7 @@ Flow copyAndRelease(Warp &w, const Inst &i, uint32_t mask) {
   w.machine.writeTensorMap(to);
   if (accessMap(w, i, lane, AccessSpace::Global, to, bytes, true))
     w.machine.releaseTensorMap(to);
-  w.fenceThread();
+  w.machine.fenceGrid(w);
   return Flow::Next;
 }
 

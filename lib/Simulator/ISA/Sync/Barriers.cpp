@@ -252,6 +252,12 @@ Flow fenceThread(Warp &w, const Inst &, uint32_t) {
   return Flow::Next;
 }
 
+/// Of scope .gpu or .sys.
+Flow fenceGrid(Warp &w, const Inst &, uint32_t) {
+  w.machine.fenceGrid(w);
+  return Flow::Next;
+}
+
 Flow fenceProxyAsync(Warp &w, const Inst &, uint32_t) {
   w.fenceProxy();
   return Flow::Next;
@@ -268,7 +274,7 @@ Flow fenceMbarrierInit(Warp &w, const Inst &, uint32_t) {
 
 Flow acquireTensorMap(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *address = w.row(i.s[0]);
-  w.fenceThread();
+  w.machine.fenceGrid(w);
   forLanes(mask, [&](int l) {
     w.machine.acquireTensorMap(w, address[l] + uint64_t(i.offset));
   });
@@ -277,7 +283,7 @@ Flow acquireTensorMap(Warp &w, const Inst &i, uint32_t mask) {
 
 Flow releaseTensorMaps(Warp &w, const Inst &i, uint32_t) {
   w.machine.releaseTensorMaps(w, i);
-  w.fenceThread();
+  w.machine.fenceGrid(w);
   return Flow::Next;
 }
 
@@ -320,8 +326,10 @@ bool decodeFence(Decoder &d, Inst &i) {
   }
   d.takeOneOf({"sc", "acq_rel", "acquire", "release"});
   d.takeOneOf({"sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
-  return d.takeOneOf({"cta", "cluster", "gpu", "sys"}) >= 0 ||
-         d.fail("needs a scope such as .cta");
+  const int scope = d.takeOneOf({"cta", "cluster", "gpu", "sys"});
+  if (scope >= 2)
+    i.fn = fenceGrid;
+  return scope >= 0 || d.fail("needs a scope such as .cta");
 }
 
 } // namespace
@@ -331,8 +339,8 @@ void fp8::sim::addBarriersOpcodes(OpcodeTable &t) {
   t.add("barrier", decodeBarrier);
   t.add("fence", decodeFence);
   t.add("membar", [](Decoder &d, Inst &i) {
-    i.fn = fenceThread;
-    return d.takeOneOf({"cta", "gl", "sys"}) >= 0 ||
-           d.fail("needs .cta, .gl or .sys");
+    const int scope = d.takeOneOf({"cta", "gl", "sys"});
+    i.fn = scope > 0 ? fenceGrid : fenceThread;
+    return scope >= 0 || d.fail("needs .cta, .gl or .sys");
   });
 }
