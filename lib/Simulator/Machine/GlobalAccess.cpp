@@ -161,12 +161,8 @@ uint8_t *Machine::accessGlobal(Warp &warp, const Inst &inst, int lane,
   if (actor.strong)
     meetOthers();
   bool flag = actor.strong && actor.warp;
-  if (flag && !write) {
-    if (actor.relaxed)
-      memory.observe(ordinal, address);
-    else
-      memory.acquire(ordinal, address);
-  }
+  if (flag && !write)
+    takeFlag(warp, address, actor.relaxed);
   GlobalRange range{address, count, write, bytes, value};
   std::optional<GlobalRace> race = accesses.record(actor, range);
   if (!race)
@@ -176,6 +172,19 @@ uint8_t *Machine::accessGlobal(Warp &warp, const Inst &inst, int lane,
   if (flag && write && !(actor.relaxed && !anyFence))
     memory.release(ordinal, handedOn(*actor.warp, actor.relaxed), address);
   return bytes;
+}
+
+void Machine::takeFlag(Warp &warp, uint64_t address, bool relaxed) {
+  const Clock *own = relaxed ? grid.memory.observe(ordinal, address)
+                             : grid.memory.acquire(ordinal, address);
+  if (!own)
+    return;
+  SyncClocks known;
+  known.all = *own;
+  if (relaxed)
+    warp.acquireRelaxed(known);
+  else
+    warp.acquire(known);
 }
 
 // Of threads that fence, meet, and let one of them write a flag, as kernels do,

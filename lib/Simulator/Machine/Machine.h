@@ -226,6 +226,8 @@ public:
   void acquireTensorMap(Warp &warp, uint64_t address);
 
 private:
+  /// What a strong read brings from other clusters.
+  void takeFlag(Warp &warp, uint64_t address, bool relaxed);
   /// What a strong write of the warp hands on to other clusters.
   std::shared_ptr<const Clock> handedOn(const WarpOrder &warp, bool relaxed);
   /// Whether the access happens before what the warp does now.

@@ -95,16 +95,23 @@ void GlobalMemory::release(uint32_t cluster,
   join(flag, {{cluster, before}});
 }
 
-void GlobalMemory::acquire(uint32_t cluster, uint64_t address) {
-  if (auto flag = flags.find(address); flag != flags.end())
-    join(horizons[cluster], flag->second);
+const Clock *GlobalMemory::take(Horizon &mine, uint32_t cluster,
+                                uint64_t address) {
+  auto flag = flags.find(address);
+  if (flag == flags.end())
+    return nullptr;
+  join(mine, flag->second);
+  auto own = flag->second.find(cluster);
+  return own == flag->second.end() ? nullptr : own->second.get();
 }
 
-void GlobalMemory::observe(uint32_t cluster, uint64_t address) {
-  if (auto flag = flags.find(address); flag != flags.end()) {
-    join(observed[cluster], flag->second);
-    horizons.try_emplace(cluster);
-  }
+const Clock *GlobalMemory::acquire(uint32_t cluster, uint64_t address) {
+  return take(horizons[cluster], cluster, address);
+}
+
+const Clock *GlobalMemory::observe(uint32_t cluster, uint64_t address) {
+  horizons.try_emplace(cluster);
+  return take(observed[cluster], cluster, address);
 }
 
 void GlobalMemory::fence(uint32_t cluster) {

@@ -49,9 +49,10 @@ public:
   void release(uint32_t cluster, const std::shared_ptr<const Clock> &before,
                uint64_t address);
   /// A strong read. What a relaxed one has observed counts from the next fence
-  /// of the cluster on.
-  void acquire(uint32_t cluster, uint64_t address);
-  void observe(uint32_t cluster, uint64_t address);
+  /// of the cluster on. Both return what comes before of the cluster's own
+  /// accesses, by way of other clusters or not; null if nothing does.
+  const Clock *acquire(uint32_t cluster, uint64_t address);
+  const Clock *observe(uint32_t cluster, uint64_t address);
   /// Other clusters may run at the same time.
   void fence(uint32_t cluster);
 
@@ -65,6 +66,7 @@ private:
   std::unordered_map<uint32_t, Horizon> observed; ///< the same; of no others
   std::unordered_map<uint64_t, Horizon> flags;    ///< by address
 
+  const Clock *take(Horizon &mine, uint32_t cluster, uint64_t address);
   static void join(Horizon &mine, const Horizon &other);
   bool ordered(uint32_t cluster, const GlobalActor &actor,
                uint32_t number) const;

@@ -150,6 +150,27 @@ TEST(GlobalMemory, AFlagHandsOnWhatItsWriterKnows) {
   expectRace(flagged("@%p0 bar.warp.sync -1;", set, poll), "", 2);
 }
 
+TEST(GlobalMemory, AFlagComesBackByAnotherCluster) {
+  // Warp 0 of block 0 tells block 1, which tells warp 1 of block 0.
+  auto round = [](const std::string &write, const std::string &read,
+                  const std::string &fence) {
+    const std::string poll =
+        ": " + read + " %r0, [%d1]; setp.lt.u32 %p6, %r0, ";
+    return "add.s64 %d1, %out, 248; @%p4 bra OTHER; @%p5 bra BACK;\n"
+           "@!%p2 bra END; st.global.u32 [%out], 7; " +
+           fence + write + " [%d1], 1; ret;\nOTHER: @!%p2 bra END;\nP" + poll +
+           "1; @%p6 bra P; " + fence + write + " [%d1], 2; ret;\nBACK:\nQ" +
+           poll + "2; @%p6 bra Q; " + fence +
+           "ld.global.u32 %r1, [%out];\nEND:";
+  };
+  const std::string set = "st.relaxed.gpu.global.u32 ",
+                    poll = "ld.relaxed.gpu.global.u32";
+  expectRight(
+      round("st.release.gpu.global.u32 ", "ld.acquire.gpu.global.u32", ""), 2);
+  expectRight(round(set, poll, "fence.acq_rel.gpu; "), 2);
+  expectRace(round(set, poll, ""), "", 2);
+}
+
 TEST(GlobalMemory, RelaxedFlagsNeedFences) {
   const std::string set = "st.relaxed.gpu.global.u32",
                     poll = "ld.relaxed.gpu.global.u32",
