@@ -213,7 +213,7 @@ cudaError_t Gpu::run(const KernelLaunch &request) {
     if (auto error =
             record(settings.capture, "launch-" + std::to_string(number),
                    {*launch.kernel->module, launch.kernel->name, config,
-                    launch.arguments},
+                    launch.arguments, launch.cooperative},
                    memory))
       return fail(cudaErrorUnknown, error->message);
   Memory::Snapshot before;

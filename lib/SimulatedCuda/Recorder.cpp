@@ -33,6 +33,7 @@ public:
     json["cluster"] = launch.config.cluster;
     json["shared_memory_bytes"] = launch.config.dynamicSharedBytes;
     json["programmatic"] = launch.config.programmatic;
+    json["cooperative"] = launch.cooperative;
     json["buffers"] = Json::array();
     for (const auto &[address, allocation] : memory.allocations())
       json["buffers"].push_back(describe(allocation));

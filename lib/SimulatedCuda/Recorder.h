@@ -20,6 +20,7 @@ struct RecordedLaunch {
   const std::string &entry;
   const sim::LaunchConfig &config;
   const std::vector<sim::KernelArgument> &arguments;
+  bool cooperative;
 };
 
 /// Writes `launch` to the folder `name` of `folder`: launch.json, the bytes of

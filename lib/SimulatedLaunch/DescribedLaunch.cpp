@@ -208,8 +208,10 @@ void DescribedLaunch::copyBack(const sim::Device &device,
 }
 
 launch::Expected<DescribedOutcome>
-DescribedLaunch::run(const sim::Options &options) const {
+DescribedLaunch::run(const sim::Options &given) const {
   sim::Device device(memoryLimit);
+  sim::Options options = given;
+  sim::LaunchConfig config = description.config;
   Addresses addresses;
   for (size_t i = 0; i < contents.size(); ++i) {
     const BufferSpec &buffer = description.buffers[i];
@@ -231,6 +233,14 @@ DescribedLaunch::run(const sim::Options &options) const {
     for (const auto &[offset, value] : addresses.make(buffer.fields))
       device.write(addresses.of[buffer.name] + offset, value.content().data(),
                    value.content().size());
+  if (description.cooperative) {
+    options.residentClusters = ~0u;
+    auto barrier = device.allocate("barrier of the grid", 8);
+    if (!barrier)
+      return Error{"the simulated device has no memory for the barrier of the "
+                   "grid"};
+    config.environment = {0, uint32_t(*barrier >> 32), uint32_t(*barrier)};
+  }
   std::vector<sim::KernelArgument> arguments;
   for (const Value &argument : description.arguments)
     arguments.push_back(addresses.make(argument));
@@ -238,9 +248,8 @@ DescribedLaunch::run(const sim::Options &options) const {
   for (const auto &[name, value] : description.variables)
     variables[name] = addresses.make(value).content();
   DescribedOutcome outcome;
-  static_cast<Outcome &>(outcome) =
-      kernel.launch(device, description.entry, arguments, description.config,
-                    options, variables);
+  static_cast<Outcome &>(outcome) = kernel.launch(
+      device, description.entry, arguments, config, options, variables);
   if (!outcome.ok())
     return outcome;
   copyBack(device, addresses, outcome);

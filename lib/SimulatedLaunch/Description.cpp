@@ -157,7 +157,7 @@ Expectation readExpectation(const JsonValue &json,
 Description readDescription(const JsonValue &json) {
   json.expectObject({"version", "grid", "block", "arguments"},
                     {"$schema", "entry", "cluster", "shared_memory_bytes",
-                     "programmatic", "buffers", "variables", "expected"});
+                     "programmatic", "cooperative", "buffers", "variables", "expected"});
   json["version"].integer(1, 1);
   Description description;
   if (json.has("entry"))
@@ -172,6 +172,8 @@ Description readDescription(const JsonValue &json) {
         uint64_t(json["shared_memory_bytes"].integer(0, kMostExtent));
   if (json.has("programmatic"))
     config.programmatic = json["programmatic"].boolean();
+  if (json.has("cooperative"))
+    description.cooperative = json["cooperative"].boolean();
   if (json.has("buffers"))
     readBuffers(json["buffers"], description);
   for (const JsonValue &argument : json["arguments"].array())

@@ -118,6 +118,37 @@ TEST_F(DescribedLaunchTest, GivesTheKernelAllThatItNames) {
   EXPECT_EQ(std::memcmp(outcome->written.back().second.data(), right, 128), 0);
 }
 
+TEST_F(DescribedLaunchTest, CtasOfACooperativeLaunchMayMeet) {
+  // Each of 20 CTAs counts itself in the word that the driver gives, and waits
+  // for the others.
+  auto kernel = Kernel::parse(R"(
+.version 8.8
+.target sm_90a
+.address_size 64
+.visible .entry meet() {
+  .reg .pred %p; .reg .b32 %r<5>; .reg .b64 %d<3>;
+  mov.u32 %r0, %envreg1; mov.u32 %r1, %envreg2; mov.b64 %d0, {%r1, %r0};
+  setp.eq.u64 %p, %d0, 0; @%p trap;
+  atom.global.add.u32 %r2, [%d0], 1;
+P: ld.relaxed.gpu.global.u32 %r3, [%d0]; setp.lt.u32 %p, %r3, 20; @%p bra P;
+  ret;
+})",
+                              "meet.ptx");
+  ASSERT_TRUE(kernel) << kernel.error();
+  const std::string plain = R"({"version": 1, "grid": [20, 1, 1],
+    "block": [1, 1, 1], "arguments": [])";
+  for (bool cooperative : {true, false}) {
+    auto parsed = parseDescription(
+        plain + (cooperative ? R"(, "cooperative": true})" : "}"));
+    ASSERT_TRUE(parsed) << parsed.error();
+    auto launch = DescribedLaunch::make(*kernel, *parsed, directory, {});
+    ASSERT_TRUE(launch) << launch.error();
+    auto outcome = launch->run(sim::Options());
+    ASSERT_TRUE(outcome) << outcome.error();
+    EXPECT_EQ(outcome->ok(), cooperative) << outcome->report.str();
+  }
+}
+
 TEST_F(DescribedLaunchTest, TakesAndFillsArrays) {
   float out[32] = {};
   auto outcome = run(text(R"({"name": "in"})", exact),

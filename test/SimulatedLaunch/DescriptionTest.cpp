@@ -49,6 +49,7 @@ TEST(Description, SaysLaunchAndBuffers) {
   EXPECT_EQ(parsed->config.cluster[0], 2u);
   EXPECT_EQ(parsed->config.dynamicSharedBytes, 1024u);
   EXPECT_TRUE(parsed->config.programmatic);
+  EXPECT_TRUE(parsed->cooperative);
   const BufferSpec &a = *parsed->findBuffer("a");
   EXPECT_EQ(a.bytes, 2048u);
   EXPECT_EQ(a.contents, Contents::Zeros);

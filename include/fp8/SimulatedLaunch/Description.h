@@ -78,6 +78,7 @@ struct Expectation {
 struct Description {
   std::string entry; ///< empty: the module's only one
   sim::LaunchConfig config;
+  bool cooperative = false; ///< all CTAs run at the same time, and may meet
   std::vector<BufferSpec> buffers;
   std::vector<Value> arguments;
   std::map<std::string, Value> variables; ///< of the module
