@@ -9,6 +9,7 @@ import sys
 
 import attention_kernels
 import cub
+import cuda_idioms
 import cuda_samples
 import cute_dsl
 import cutlass
@@ -24,7 +25,7 @@ import triton_kernels
 import triton_tutorials
 from kernels import Program
 
-MODULES = [deepgemm_blackwell, deepgemm_hopper, cutlass, cutlass_tutorials, triton_kernels, triton_tutorials, flashinfer, thunderkittens, tilelang_kernels, marlin, cub, cuda_samples, cute_dsl,
+MODULES = [deepgemm_blackwell, deepgemm_hopper, cutlass, cutlass_tutorials, triton_kernels, triton_tutorials, flashinfer, thunderkittens, tilelang_kernels, marlin, cub, cuda_idioms, cuda_samples, cute_dsl,
            attention_kernels]
 KERNELS = [kernel for module in MODULES for kernel in module.KERNELS]
 CHECKOUTS = {"DeepGEMM": "DeepGEMM", "CUTLASS": "cutlass", "FlashInfer": "flashinfer", "ThunderKittens": "ThunderKittens",

@@ -6,7 +6,7 @@ import os
 import shutil
 
 import exact
-from kernels import Mend, Program, change, compile_program, prints
+from kernels import Mend, Program, change, compile_program, judge_relative_error, prints
 from launch import HOPPER_SUMS
 
 PROJECT = "CUTLASS"
@@ -152,3 +152,16 @@ KERNELS = [
     example("93_gqa", "sm_100a", "93_blackwell_low_latency_gqa/tgv_gqa.cu", "--kvL", "512", "--kvH", "1", "--qH", "8", "--BS", "1",
             passed="PASSED", kernel="*3gqa10gqa_device*", limit=300),
 ]
+
+
+def of_builders(name):
+    """A schedule of the collective builders that no example has, in a program of this project (cutlass_hopper_program.cu)."""
+
+    def compile_it(settings, path):
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cutlass_hopper_program.cu")
+        compile_program(settings, source, path, "sm_90a", ["-std=c++17", "-O2", "-w", "-I" + settings.checkout("cutlass/include"), "-D" + name.upper()])
+
+    return Program("cutlass_" + name, PROJECT, "sm_90a", compile_it, lambda settings: [], judge_relative_error, "*device_kernel*")
+
+
+KERNELS += [of_builders("pingpong"), of_builders("stream_k")]

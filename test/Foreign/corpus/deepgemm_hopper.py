@@ -6,7 +6,7 @@ import numpy as np
 import deepgemm
 from deepgemm import BF16, EXACT, F32, HOPPER_SUMS, IDENTITY, K_MAJOR, MULTIPROCESSORS, ROUNDED, matrix, scaled
 from formats import E4M3, ceil_div, from_bf16, random_bf16, random_e4m3
-from launch import Launch
+from launch import Launch, tensor_map
 
 CHIP = "sm_90a"
 THREADS = 384  # one warpgroup copies, two multiply
@@ -22,27 +22,85 @@ def random_scales(rng, *shape):
     return (rng.random(shape) + 0.5).astype(np.float32)
 
 
-def bf16():
-    m, n, k, stages, cluster = 256, 256, 512, 4, 2
+def bf16(name, kind="Normal", m=256, groups=1):
+    """Contiguous groups: A's rows, a group's after the other's; masked ones: each group has M rows of which some count."""
+    n, k, stages, cluster = 256, 512, 4, 2
     shared = TILE * TILE * 2 + BARRIERS + stages * 2 * TILE * 128
+    rows = m * groups if kind == "MGroupedMasked" else m
 
     def launch(_, rng):
         made = Launch([MULTIPROCESSORS], [THREADS], cluster, shared)
-        a, b = random_bf16(rng, m, k), random_bf16(rng, n, k)
+        a, b = random_bf16(rng, rows, k), random_bf16(rng, n * groups, k)
         made.input("a", a)
         made.input("b", b)
-        made.output("d", m * n * 2)
-        made.pass_number("u64", 0)
+        made.output("d", rows * n * 2)
+        mask, group_of_row = None, np.repeat(np.arange(groups), rows // groups)
+        if kind == "MGroupedMasked":
+            counts, within = deepgemm.masked_rows(groups, m)
+            mask = np.broadcast_to(within[:, None], (rows, n))
+        if groups > 1:
+            made.input("layout", counts if mask is not None else group_of_row.astype(np.int32))
+            made.pass_buffer("layout")
+        else:
+            made.pass_number("u64", 0)
         made.pass_number("u32", m, n, k)
-        made.pass_map(matrix("a", "bf16", 2, k, m, (64, TILE), 128))
-        made.pass_map(matrix("b", "bf16", 2, k, n, (64, TILE), 128))
-        made.pass_map(matrix("d", "bf16", 2, n, m, (64, TILE), 128))
-        made.expect("d", "bf16", from_bf16(a) @ from_bf16(b).T, ROUNDED)
+        made.pass_map(matrix("a", "bf16", 2, k, rows, (64, TILE), 128))
+        made.pass_map(matrix("b", "bf16", 2, k, n * groups, (64, TILE), 128))
+        made.pass_map(matrix("d", "bf16", 2, n, rows, (64, TILE), 128))
+        made.expect("d", "bf16", deepgemm.grouped_product(from_bf16(a), from_bf16(b), group_of_row, n), ROUNDED, mask)
         return made
 
-    arguments = [K_MAJOR, K_MAJOR, 0, n, k, 1, TILE, TILE, 64, 128, 128, 128, stages, 128, 256, cluster, False, MULTIPROCESSORS,
-                 "GemmType::Normal", False, BF16]
-    return deepgemm.kernel("sm90_bf16", CHIP, "sm90_bf16_gemm", arguments, launch)
+    arguments = [K_MAJOR, K_MAJOR, 0, n, k, groups, TILE, TILE, 64, 128, 128, 128, stages, 128, 256, cluster, False, MULTIPROCESSORS,
+                 "GemmType::" + kind, False, BF16]
+    return deepgemm.kernel(name, CHIP, "sm90_bf16_gemm", arguments, launch)
+
+
+def batched_sum():
+    """D (m, n) += the sum over batches of A (m, k) times B (n, k) transposed, a share of K to each CTA, by atomics."""
+    batches, m, n, k, split, stages = 4, 128, 128, 256, 8, 4
+    shared = 2 * TILE * 64 * 2 * stages + stages * 16
+
+    def launch(_, rng):
+        made = Launch([ceil_div(batches * k // 64, split)], [THREADS], 1, shared)
+        a, b = random_bf16(rng, batches, m, k), random_bf16(rng, batches, n, k)
+        made.input("a", a)
+        made.input("b", b)
+        made.accumulator("d", np.zeros((m, n), np.float32))
+        made.pass_number("u32", batches)
+        made.pass_map(matrix("a", "bf16", 2, k, batches * m, (64, TILE), 128))
+        made.pass_map(matrix("b", "bf16", 2, k, batches * n, (64, TILE), 128))
+        made.pass_buffer("d")
+        made.expect("d", "f32", np.einsum("smk,snk->mn", from_bf16(a), from_bf16(b)), HOPPER_SUMS)
+        return made
+
+    arguments = [m, n, k, TILE, TILE, 64, split, stages, 128, 256]
+    return deepgemm.kernel("sm90_bmk_bnk_mn", CHIP, "sm90_bmk_bnk_mn", arguments, launch, "sm90_bmn_bnk_mn_gemm_impl")
+
+
+def tf32_prenorm():
+    """A (m, k) times B (n, k) transposed, in tf32, for each half of K; and sums of A's squares."""
+    m, n, k, splits, block_n, stages = 128, 24, 1024, 2, 32, 3
+    shared = (64 * 64 * 2 + block_n * 64 * 4) * stages + 64 * 128 + stages * 2 * 8
+
+    def launch(_, rng):
+        made = Launch([splits * ceil_div(m, 64)], [256], 1, shared)
+        a, b = random_bf16(rng, m, k), rng.standard_normal((n, k)).astype(np.float32)
+        made.input("a", a)
+        made.input("b", b)
+        made.output("d", splits * m * n * 4)
+        made.output("s", splits * m * 4)
+        made.pass_number("u32", m)
+        made.pass_map(matrix("a", "bf16", 2, k, m, (64, 64), 128))
+        made.pass_map(matrix("b", "tf32", 4, k, n, (32, block_n), 128))
+        made.pass_map(tensor_map("d", "f32", (n, m, splits), (n * 4, m * n * 4), (block_n, 64, 1), "128B"))
+        made.pass_buffer("s")
+        halves = [(from_bf16(x), y.astype(np.float64)) for x, y in zip(np.split(a, splits, axis=1), np.split(b, splits, axis=1))]
+        made.expect("d", "f32", np.stack([x @ y.T for x, y in halves]), 2e-3)
+        made.expect("s", "f32", np.stack([(x * x).sum(1) for x, _ in halves]), EXACT)
+        return made
+
+    arguments = [n, k, 64, block_n, 64, splits, 128, stages, 128, 128]
+    return deepgemm.kernel("sm90_tf32_prenorm", CHIP, "sm90_tf32_hc_prenorm_gemm", arguments, launch)
 
 
 def fp8_1d2d(name, kind, m, groups=1, mend=None):
@@ -176,7 +234,8 @@ def pack():
 READS_1D2D = deepgemm.fence_reads("sm90_fp8_gemm_1d2d", "// Notify barrier arrival")
 READS_1D1D = deepgemm.fence_reads("sm90_fp8_gemm_1d1d", "// Notify barrier arrival")
 READS_OF_KEYS = deepgemm.fence_reads("sm90_fp8_mqa_logits", "// Release KV empty")
-KERNELS = [bf16(), transpose(), pack()]
+KERNELS = [bf16("sm90_bf16"), bf16("sm90_bf16_contiguous", "MGroupedContiguous", 512, 2), bf16("sm90_bf16_masked", "MGroupedMasked", 128, 3),
+           batched_sum(), tf32_prenorm(), transpose(), pack()]
 for fence in (None, READS_1D2D):
     KERNELS += [fp8_1d2d("sm90_fp8_1d2d", "Normal", 256, mend=fence),
                 fp8_1d2d("sm90_fp8_masked", "MGroupedMasked", 128, 3, fence)]

@@ -60,6 +60,12 @@ def flipped(i):
     return f"{{ .reg .pred fault_p; not.pred fault_p, {i.operands[place]}; {changed} }}"
 
 
+def relaxed(i):
+    """It orders no memory any more."""
+    name = re.sub(r"\.(acquire|release|acq_rel)\b", ".relaxed", i.name)
+    return i.rewritten(name=name if name != i.name else re.sub(r"arrive", "arrive.relaxed", name))
+
+
 def one_more(i):
     return i.rewritten(operands=[str(int(i.operands[0]) + 1)])
 
@@ -93,6 +99,18 @@ OPERATORS = [
     ("drop dealloc", r"tcgen05\.dealloc", drop),
     ("drop map fence", r"tensormap\.cp_fenceproxy", drop),
 ]
+# Those of threads that synchronise by other means than a GEMM's.
+OTHER_OPERATORS = [
+    ("drop bulk copy", r"cp\.(reduce\.)?async\.bulk\.(shared|global)", drop),
+    ("drop remote write", r"(st|red)\.async", drop),
+    ("drop copy wait", r"cp\.async\.(wait_group|wait_all|mbarrier)", drop),
+    ("drop grid wait", r"griddepcontrol\.wait", drop),
+    ("drop flag", r"(st|red)\.(release|volatile)", drop),
+    ("relaxed flag", r"(ld|st|atom|red)\.(acquire|release|acq_rel)", relaxed),
+    ("relaxed arrive", r"mbarrier\.arrive\S*\.release", relaxed),
+    ("relaxed cluster barrier", r"barrier\.cluster\.arrive(?!\.relaxed)", relaxed),
+    ("drop warp barrier", r"bar\.warp\.sync", drop),
+]
 BYTES = {"bytes +16": ("add", 16), "bytes halved": ("shr", 1)}
 # What an instruction that comes too early is put in front of.
 ORDERS = re.compile(r"(bar|barrier)\.|fence\.|mbarrier\.(try|test)_wait|tcgen05\.(wait|fence|mma)|wgmma\.wait|ld\.shared|tcgen05\.ld")
@@ -123,12 +141,12 @@ def earlier(text, found, number):
     return None
 
 
-def faults(text):
+def faults(text, operators):
     """(what, where, text with the fault, text that traps there), each fault at each place."""
     found = list(instructions(text))
     for number, i in enumerate(found):
         whole = f"{i.name} {', '.join(i.operands)}"
-        for what, pattern, change in OPERATORS:
+        for what, pattern, change in operators:
             if not re.match(pattern, whole):
                 continue
             if change == "early":

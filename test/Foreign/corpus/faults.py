@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Plants single faults in the PTX of clean kernels of the corpus, and sees whether the simulator notices.
 
-usage: faults.py --checkouts DIR --build DIR [--only REGEX] [--sample N] [--sample-seed S] [--schedules N] [--log FILE] [--table FILE]
+usage: faults.py --checkouts DIR --build DIR [--only REGEX] [--sample N] [--other-operators] [--sample-seed S] [--schedules N] [--log FILE] [--table FILE]
 
 Needs what run.py with the same --build leaves there. A fault is killed by an error or by wrong numbers; else warned of where a warning is
 new, or where --strict has more errors of a kind than the good text has; else not reached where the kernel does not even trap with a trap
@@ -60,10 +60,10 @@ class Target:
         self.end = self.begin + len(body)
         return True
 
-    def faults(self):
+    def faults(self, operators):
         body = self.text[self.begin:self.end]
         before, after = self.text[:self.begin], self.text[self.end:]
-        for what, where, changed, traps in fault_operators.faults(body):
+        for what, where, changed, traps in fault_operators.faults(body, operators):
             yield what, where, before + changed + after, before + traps + after
 
 
@@ -112,7 +112,7 @@ def argument_for(arguments, kernel, what, where):
 
 def table(results):
     text = "| fault | planted | killed by an error | by wrong numbers | warned of | not reached | survived |\n|---|---|---|---|---|---|---|\n"
-    whats = [what for what, *_ in fault_operators.OPERATORS]
+    whats = [what for what, *_ in fault_operators.OPERATORS + fault_operators.OTHER_OPERATORS]
     rows = [(what, [r for r in results if r["fault"] == what]) for what in dict.fromkeys(whats)] + [("all", results)]
     for what, of_it in rows:
         if of_it:
@@ -130,19 +130,21 @@ def main():
     parser = argparse.ArgumentParser()
     run.add_common_arguments(parser)
     parser.add_argument("--sample", type=int, default=24, help="faults of each kernel; 0: all")
+    parser.add_argument("--other-operators", action="store_true", help="plant faults in flags, remote writes and other synchronisation, too")
     parser.add_argument("--sample-seed", type=int, default=1)
     parser.add_argument("--log", metavar="FILE", help="write each fault as JSON")
     parser.add_argument("--table", metavar="FILE", help="write the tables of docs/evidence/ForeignKernels.md")
     options = parser.parse_args()
     settings = run.settings_of(options)
     os.makedirs(os.path.join(settings.build, "faults"), exist_ok=True)
+    operators = fault_operators.OPERATORS + (fault_operators.OTHER_OPERATORS if options.other_operators else [])
     arguments, results, unargued = load_arguments(os.path.join(HERE, "survivors.txt")), [], 0
     for kernel in run.chosen(settings, options.only):
         target = Target(settings, kernel)
         if not target.prepare(settings, options.schedules):
             print(f"{kernel.name}: left out, for it is not clean or was not run")
             continue
-        planted = list(target.faults())
+        planted = list(target.faults(operators))
         generator = random.Random(f"{options.sample_seed} {kernel.name}")
         sampled = generator.sample(planted, min(options.sample or len(planted), len(planted)))
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

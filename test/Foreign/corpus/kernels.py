@@ -99,6 +99,13 @@ def prints(text):
     return lambda output: (text in output, None)
 
 
+def judge_relative_error(output):
+    """Judges a program of this project, which prints its error against double."""
+    error = re.search(r"relative error ([\d.e+-]+)", output)
+    right = error is not None and float(error[1]) < 1e-5 and "wrong" not in output and "failed" not in output
+    return right, float(error[1]) if error else None
+
+
 def change(text, changes, what):
     """text: a project's source. changes: patterns and replacements, each of which must be found."""
     for pattern, replacement in changes:

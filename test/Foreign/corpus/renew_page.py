@@ -24,7 +24,7 @@ def sections(table):
     found = {}
     for section in re.split(r"^(?=### )", table, flags=re.MULTILINE)[1:]:
         lines = section.strip().split("\n")
-        project = re.match(r"### (DeepGEMM|CUTLASS|Triton|FlashInfer|FlashAttention|FlashMLA|ThunderKittens|TileLang|Marlin|CUB|CUDA samples|CuTe DSL)", lines[0])[1]
+        project = re.match(r"### (DeepGEMM|CUTLASS|Triton|FlashInfer|FlashAttention|FlashMLA|ThunderKittens|TileLang|Marlin|CUB|CUDA C\+\+|CUDA samples|CuTe DSL)", lines[0])[1]
         rows = [line for line in lines[4:] if line.startswith("|")]
         found[project] = (lines[0], lines[2:4], {row.split("|")[1].strip(): row for row in rows})
     return found
