@@ -93,6 +93,7 @@ void WarpOrder::acquireRelaxed(const SyncClocks &from) {
 
 void WarpOrder::meet() {
   advance();
+  atMeeting = alive;
   for (Role role : kShared)
     met.raise(agent(role), known.all.get(agent(role)));
 }
@@ -105,7 +106,7 @@ void WarpOrder::fenceProxy() {
 void WarpOrder::fenceThread() {
   acquire(observed);
   atFence |= executing;
-  const bool isLast = !(alive & ~atFence);
+  const bool isLast = !(atMeeting & ~atFence);
   release(fenced, isLast);
   if (isLast)
     atFence = 0;

@@ -35,7 +35,7 @@ public:
   /// `lanes`: the lanes that exist.
   WarpOrder(const WarpPlace &place, uint32_t warpsInCluster, uint32_t lanes)
       : WarpPlace(place), lanes(lanes), warpsInCluster(warpsInCluster),
-        alive(lanes) {}
+        alive(lanes), atMeeting(lanes) {}
 
   const uint32_t lanes;
   /// Lanes that have not exited.
@@ -113,9 +113,13 @@ public:
   void acquire(const SyncClocks &from);
   /// The relaxed forms order memory only together with fences.
   void releaseRelaxed(SyncClocks &into, bool isLast = false);
-  /// The executing lanes, or `lane` of them, arrive. Whether all lanes have.
+  /// These lanes arrive. Whether all have that may have accessed anything since
+  /// the lanes last met, or all that have not exited.
   bool isLastOf(ArrivedLanes &arrived, uint32_t lanes) const {
-    return ((arrived[globalIndex] |= lanes) & alive) == alive;
+    return !(atMeeting & ~(arrived[globalIndex] |= lanes));
+  }
+  bool isLastLiveOf(ArrivedLanes &arrived, uint32_t lanes) const {
+    return !(alive & ~(arrived[globalIndex] |= lanes));
   }
   void acquireRelaxed(const SyncClocks &from);
   /// Of what went before, what a fence stands behind, and nothing else.
@@ -163,6 +167,7 @@ protected:
 private:
   const uint32_t warpsInCluster;
   uint32_t alive;
+  uint32_t atMeeting; ///< lanes that had not exited when they last met
   uint32_t executing = 0;
   uint32_t epoch = 1;
   uint32_t begun = 1; ///< the epoch in which the current instruction began
@@ -176,7 +181,7 @@ private:
                          ///< one another
 
   bool oneLane() const {
-    return !(executing & (executing - 1)) && executing != alive;
+    return !(executing & (executing - 1)) && executing != atMeeting;
   }
   void advance(); ///< to the next epoch; what was done in this is known here
 };

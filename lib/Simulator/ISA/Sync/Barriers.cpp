@@ -99,7 +99,7 @@ private:
     barrier.expected = expected;
     // A warp counts as soon as its lanes that have not exited have all come
     // (PTX ISA 9.7.13.1).
-    const bool isLast = w.isLastOf(barrier.lanes, mask);
+    const bool isLast = w.isLastLiveOf(barrier.lanes, mask);
     if (isLast)
       barrier.count(w);
     if (!wholeCta && barrier.arrived > expected) {

@@ -149,3 +149,25 @@ TEST(Mbarrier, EachLaneOfAnInstructionArrives) {
   for (uint32_t n = 0; n < 32; ++n)
     EXPECT_EQ(out[n], n + 1);
 }
+
+TEST(Mbarrier, ALaneDoesNotHandOnWhatLanesDidThatHaveExited) {
+  // All lanes store; all but one exit, and that one arrives.
+  auto body = [](const std::string &meet) {
+    return init(1) + R"(
+  and.b32 %r4, %t, 31; shl.b32 %r1, %r4, 2; add.u32 %r1, %r1, %r50;
+  setp.ge.u32 %p1, %t, 32; @%p1 bra CONSUMER;
+  st.shared.u32 [%r1+64], %t;
+)" + meet + R"(
+  setp.ne.u32 %p2, %r4, 0; @%p2 exit;
+  mbarrier.arrive.shared::cta.b64 %d0, [%r50]; exit;
+CONSUMER:
+)" + wait("W", 0) +
+           "ld.shared.u32 %r0, [%r1+64]; st.global.u32 [%o], %r0;";
+  };
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    Options options;
+    options.scheduleSeed = seed;
+    EXPECT_EQ(reportOf(body("bar.warp.sync -1;"), 64, options).str(), "");
+    EXPECT_TRUE(has(reportOf(body(""), 64, options), ErrorKind::Race));
+  }
+}
