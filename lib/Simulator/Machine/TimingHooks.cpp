@@ -5,6 +5,7 @@
 #include "Machine/TimingHooks.h"
 
 #include "Machine/Machine.h"
+#include "Program/FlowOrder.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -31,7 +32,7 @@ uint32_t lastImmediate(const Inst &inst) {
 } // namespace
 
 TimingHooks::TimingHooks(const Machine &machine, Trace &trace)
-    : machine(machine), trace(trace) {
+    : machine(machine), trace(trace), order(flowOrder(machine.program)) {
   for (const Inst &inst : machine.program.code)
     actions.push_back(inst.text ? actionOf(inst) : nullptr);
   for (const auto &cta : machine.ctas)

@@ -23,6 +23,8 @@ class TimingHooks {
 public:
   TimingHooks(const Machine &machine, Trace &trace);
 
+  /// Where an instruction is in the control flow (flowOrder).
+  uint32_t placeOf(uint32_t inst) const { return order[inst]; }
   /// After an instruction has taken effect.
   void executed(const Warp &warp, const Inst &inst);
   void waited(const Warp &warp, const Mbarrier &barrier);
@@ -57,6 +59,7 @@ private:
   const Machine &machine;
   Trace &trace;
   std::vector<Action> actions; ///< by instruction; null: none
+  const std::vector<uint32_t> order;
   /// By warp: the bulk group of each of its stores.
   std::vector<std::vector<uint32_t>> stores;
   /// By CTA: the lines of global memory that its threads have loaded from.

@@ -101,6 +101,20 @@ uint32_t Warp::nextMeeting() const {
   return best;
 }
 
+/// A trace has its own order: where the compiler has put a block far from
+/// others, lanes that enter it would fall behind those that pass it.
+uint32_t Warp::placeOf(const LaneGroup &group) const {
+  return machine.timing ? machine.timing->placeOf(group.pc) : group.pc;
+}
+
+bool Warp::isAhead() const {
+  for (size_t i = 0; i < groups.size(); ++i)
+    if (i != currentIndex && groups[i].runnable() &&
+        placeOf(groups[i]) < placeOf(current))
+      return true;
+  return false;
+}
+
 void Warp::mergeCurrent() {
   for (size_t i = groups.size(); i-- > 0;) {
     LaneGroup &g = groups[i];
@@ -349,7 +363,8 @@ size_t Warp::chooseGroup(bool preferLowest, uint64_t pick) const {
   for (size_t i = 0; i < groups.size(); ++i) {
     if (!groups[i].runnable())
       continue;
-    if (preferLowest ? best == groups.size() || groups[i].pc < groups[best].pc
+    if (preferLowest ? best == groups.size() ||
+                           placeOf(groups[i]) < placeOf(groups[best])
                      : seen == pick % runnableGroups)
       best = i;
     ++seen;
@@ -402,8 +417,13 @@ void Warp::resume(unsigned quantum) {
       Step result = step(inst, mask);
       if (result == Step::Stop)
         break;
-      if (result == Step::Regrouped)
+      if (result == Step::Regrouped) {
+        // On a GPU lanes meet again behind a branch: none runs ahead in a
+        // trace.
+        if (machine.timing && isAhead())
+          break;
         meeting = nextMeeting();
+      }
     } else {
       ++current.pc;
     }

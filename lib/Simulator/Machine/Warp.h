@@ -218,6 +218,8 @@ private:
   bool readsWhatIsLoading(const Inst &inst) const;
   void readLoaded(const Inst &inst);
   uint32_t nextMeeting() const;
+  uint32_t placeOf(const LaneGroup &group) const;
+  bool isAhead() const; ///< of lanes that can go on
   /// The destinations are defined.
   void define(const Inst &inst, uint32_t mask);
   void markReady(const Inst &inst, uint32_t mask);
