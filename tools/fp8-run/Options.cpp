@@ -133,7 +133,7 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
       ->group(group);
   app.add_flag("--timing", options.simulation.timing,
                "Predict the kernel's time on the GPU of its chip instead of "
-               "computing: one cluster runs, without values, and nothing is "
+               "computing: two clusters run, without values, and nothing is "
                "judged (docs/Timing.md)")
       ->group(group)
       ->excludes("--multiprocessors")

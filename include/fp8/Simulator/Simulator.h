@@ -102,9 +102,9 @@ struct Options {
   /// Adds up products exactly and rounds to nearest, as no chip does
   /// (docs/Numerics.md).
   bool exactAccumulation = false;
-  /// Predicts the time of the launch (Report::time). Runs the first cluster
-  /// alone, on one thread, and computes no matrix products, so the results are
-  /// meaningless. An error for chips without constants (fp8/Chip/Timing.h).
+  /// Predicts the time of the launch (Report::time). Runs two
+  /// clusters, on one thread, and computes no matrix products, so the results
+  /// are meaningless. An error for chips without constants (fp8/Chip/Timing.h).
   bool timing = false;
   std::string timedGpu; ///< "h100"; empty: the first that has the chip
   /// Threads of the host that run clusters; 0: one for each of its cores. They

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -71,7 +72,7 @@ public:
   std::vector<uint8_t> parameters;
   TensorMaps tensorMaps;
   GlobalMemory memory;
-  Trace trace; ///< of the first cluster, where Options::timing is on
+  std::deque<Trace> traces; ///< of clusters, where Options::timing is on
   /// Clusters run on several threads.
   const bool concurrent;
   /// Now and then a request for a cluster fails although there are more, as it

@@ -30,7 +30,7 @@ Machine::Machine(Grid &grid, ClusterIndex first, uint32_t ordinal)
       random(options.scheduleSeed * 2 + 1 + (uint64_t(ordinal) << 32)) {
   makeCtas(first);
   if (options.timing)
-    timing = std::make_unique<TimingHooks>(*this, grid.trace);
+    timing = std::make_unique<TimingHooks>(*this, grid.traces.emplace_back());
   if (random.below(2))
     for (size_t i = 0; i < warps.size(); ++i)
       ranks.push_back(random.next());
