@@ -18,66 +18,66 @@ constexpr Timing kH200 = {
     /*largeClusterMultiprocessors=*/120, // published: an H100, of 8
     /*partitions=*/4,                    // sheet
     /*gigahertz=*/1.965,                 // chooser
-    /*powerShare=*/0.697,                // fit (0.45, assumed)
-    /*powerSlope=*/0.518,                // fit (0.5, assumed)
-    /*l2Power=*/0.25,                    // fit (0.2, assumed)
-    /*coolUs=*/2.5,                      // fit (20, assumed)
-    /*warmingUs=*/21.9,                  // fit (30, assumed)
-    /*launchUs=*/1.37,                   // fit (1.3, assumed)
+    /*powerShare=*/0.622,                // fit (0.45, assumed)
+    /*powerSlope=*/0.441,                // fit (0.5, assumed)
+    /*l2Power=*/0.435,                   // fit (0.2, assumed)
+    /*dramPower=*/0.315,                 // fit
+    /*coolUs=*/2.18,                     // fit (20, assumed)
+    /*warmingUs=*/51.2,                  // fit (30, assumed)
+    /*launchUs=*/1.9,                    // fit (1.3, assumed)
     /*earlyUs=*/0.62,                    // fit (0.8, chooser)
-    /*clusterUs=*/0.065,                 // fit (0.3, assumed)
+    /*clusterUs=*/0.0672,                // fit (0.3, assumed)
     /*issue=*/
     {{
         /*Free*/ {0, 0},
         /*Arithmetic*/ {1, 4},        // sheet: 32 lanes; published
         /*Packed*/ {2, 4},            // published of a B200
-        /*Integer*/ {0.476, 4},       // fit (1, sheet); published
-        /*Convert*/ {3.1, 6},         // fit (2, sheet: 16 lanes); assumed
+        /*Integer*/ {0.608, 4},       // fit (1, sheet); published
+        /*Convert*/ {4.67, 6},        // fit (2, sheet: 16 lanes); assumed
         /*Divide*/ {20, 100},         // assumed, a sequence of instructions
-        /*Shuffle*/ {2.83, 27},       // fit (2, assumed); published
-        /*SharedLoad*/ {2.18, 5.08},  // fit (1, sheet); fit (29, published)
-        /*SharedStore*/ {2.21, 30},   // fit (4, sheet: 128 bytes a cycle);
+        /*Shuffle*/ {2.19, 27},       // fit (2, assumed); published
+        /*SharedLoad*/ {2.17, 4.29},  // fit (1, sheet); fit (29, published)
+        /*SharedStore*/ {1.99, 30},   // fit (4, sheet: 128 bytes a cycle);
                                       // assumed
-        /*GlobalLoad*/ {1, 1910},     // sheet; fit (500, published: 263 to 744)
+        /*GlobalLoad*/ {1, 2330},     // sheet; fit (500, published: 263 to 744)
         /*GlobalStore*/ {4, 4},       // assumed
-        /*Synchronise*/ {2.59, 9.22}, // fit (2, assumed; 12, published)
-        /*Tensor*/ {3.27, 4},         // fit (4, assumed)
+        /*Synchronise*/ {2.89, 10.4}, // fit (2, assumed; 12, published)
+        /*Tensor*/ {3.48, 4},         // fit (4, assumed)
         /*Copy*/ {4, 4},              // assumed
     }},
-    /*wakeCycles=*/29.9,          // fit (30; published: 88 for both ways)
+    /*wakeCycles=*/26.1,          // fit (30; published: 88 for both ways)
     /*arriveCycles=*/8,           // published
-    /*remoteCycles=*/278,         // fit (180, published)
+    /*remoteCycles=*/318,         // fit (180, published)
     /*l1LatencyCycles=*/40,       // published
-    /*copyCycles=*/58.3,          // fit (40; published: 111 with what precedes)
-    /*l2LatencyCycles=*/547,      // fit (420; published: 407)
-    /*dramLatencyCycles=*/1020,   // fit (1100; published: 595 ns)
-    /*mapCycles=*/566,            // fit (320, published)
-    /*fillCycles=*/0.13,          // fit
-    /*fillSharers=*/58.1,         // fit
-    /*fillPower=*/0.863,          // fit (1, assumed)
-    /*fillFree=*/12.5,            // fit
-    /*fillCopies=*/16.7,          // fit
-    /*fillSpread=*/0.163,         // fit (1, assumed)
-    /*passCycles=*/779,           // fit
-    /*idleShare=*/0.23,           // fit (0, assumed)
-    /*clusterMisses=*/0.315,      // fit
-    /*l2BytesOfOne=*/58.1,        // fit (64, chooser)
-    /*l2Bytes=*/3590,             // fit (4550, measured, docs/FirstHour.md)
-    /*l2Sharers=*/2,              // fit (2, assumed)
-    /*dramBytesOfOne=*/282,       // fit (329, chooser)
-    /*dramBytes=*/2470,           // fit (2010, chooser)
-    /*dramNorm=*/4.39,            // fit (6, chooser)
+    /*copyCycles=*/55.1,          // fit (40; published: 111 with what precedes)
+    /*l2LatencyCycles=*/550,      // fit (420; published: 407)
+    /*dramLatencyCycles=*/802,    // fit (1100; published: 595 ns)
+    /*mapCycles=*/625,            // fit (320, published)
+    /*fillCycles=*/0.0993,        // fit
+    /*fillSharers=*/52,           // fit
+    /*fillPower=*/0.795,          // fit (1, assumed)
+    /*fillFree=*/11,              // fit
+    /*fillCopies=*/12.4,          // fit
+    /*fillSpread=*/0.199,         // fit (1, assumed)
+    /*passCycles=*/426,           // fit
+    /*idleShare=*/0.105,          // fit (0, assumed)
+    /*clusterMisses=*/0.318,      // fit
+    /*l2BytesOfOne=*/80,          // fit (64, chooser)
+    /*l2Bytes=*/3710,             // fit (4550, measured, docs/FirstHour.md)
+    /*l2Sharers=*/2.57,           // fit (2, assumed)
+    /*dramBytesOfOne=*/456,       // fit (329, chooser)
+    /*dramBytes=*/2960,           // fit (2010, chooser)
+    /*dramNorm=*/2.25,            // fit (6, chooser)
     /*storeBytesOfOne=*/32,       // measured, docs/FirstHour.md
     /*storeBytes=*/2100,          // measured, an H100, docs/FirstHour.md
-    /*storeRowCycles=*/0.0428,    // fit (0.02, measured, docs/Chooser.md)
-    /*storeLatencyCycles=*/132,   // fit (600, assumed)
-    /*remoteBytes=*/10.2,         // fit (16, assumed)
-    /*remoteLatencyCycles=*/64.5, // fit (200; published: 180)
+    /*storeRowCycles=*/0.0366,    // fit (0.02, measured, docs/Chooser.md)
+    /*storeLatencyCycles=*/186,   // fit (600, assumed)
+    /*remoteBytes=*/10.8,         // fit (16, assumed)
+    /*remoteLatencyCycles=*/52.9, // fit (200; published: 180)
     /*multiplyAdds=*/4096,        // sheet
-    /*productCycles=*/1.87,       // fit (1, published)
-    /*productLatencyCycles=*/19.2, // fit (60; published: 46)
+    /*productCycles=*/1.66,       // fit (1, published)
+    /*productLatencyCycles=*/20.7, // fit (60; published: 46)
     /*sharedBytes=*/128,           // published
-    /*sharedBacklog=*/193,         // fit
     /*tensorMemory=*/{},
 };
 
@@ -86,11 +86,13 @@ constexpr Timing kH200 = {
 constexpr Timing kH100 = [] {
   Timing timing = kH200;
   timing.name = "NVIDIA H100";
-  timing.powerSlope = 0.56;       // fit
-  timing.launchUs = 1.62;         // fit
-  timing.dramLatencyCycles = 807; // fit
-  // fit (published: 3.02 to 3.17 TB/s to all SMs; with the norm this is 2.95)
-  timing.dramBytes = 1840;
+  timing.powerSlope = 0.366;      // fit
+  timing.warmingUs = 22;          // fit
+  timing.launchUs = 1.96;         // fit
+  timing.dramLatencyCycles = 849; // fit
+  timing.dramBytesOfOne = 396;    // fit
+  // fit (published: 3.02 to 3.17 TB/s to all SMs; with the norm this is 3.09)
+  timing.dramBytes = 2230;
   return timing;
 }();
 
@@ -104,23 +106,23 @@ constexpr Timing kB200 = [] {
   timing.clusterMultiprocessors = 148;      // assumed
   timing.largeClusterMultiprocessors = 120; // published: a B300, of 8
   timing.gigahertz = 1.965;                 // published
-  timing.powerSlope = 0.46;                 // published: 1.58 GHz at full load
+  timing.powerSlope = 0.37;                 // published: 1.58 GHz at full load
   timing.copyCycles = 48;          // published: a B300; 96 with what precedes
   timing.l2LatencyCycles = 380;    // published: 450 with issue and wait
   timing.dramLatencyCycles = 1050; // published: 1413 with the map's first use
   timing.mapCycles = 360;          // published
   timing.l2BytesOfOne = 122;       // published: 28 KiB in 234 cycles
   timing.l2Bytes = 8650;           // published: a B300, 17 TB/s
-  // published: 7.0 to 7.26 TB/s to all SMs, which the norm makes 1.17 times as
+  // published: 7.0 to 7.26 TB/s to all SMs, which the norm makes 1.36 times as
   // long if nothing else takes less
   timing.dramBytes =
-      148 / (148 * 1.965 / 7100 / 1.17 - 1 / timing.dramBytesOfOne);
+      148 / (148 * 1.965 / 7100 / 1.36 - 1 / timing.dramBytesOfOne);
   timing.storeBytesOfOne = 31;        // published: a B300
   timing.storeBytes = 148 * 20;       // published: 52 cycles for a KiB
   timing.storeLatencyCycles = 300;    // assumed; published: 209, alone
   timing.multiplyAdds = 8192;         // published
   timing.productCycles = 0;           // published
-  timing.productLatencyCycles = 97.5; // published: 136 with commit and wait
+  timing.productLatencyCycles = 102;  // published: 136 with commit and wait
   timing.tensorMemory = {
       /*leastRows=*/128,           // published: 64 rows take as long
       /*pairCycles=*/3,            // published: 1 to 3

@@ -61,11 +61,12 @@ struct Timing {
   int64_t clusterMultiprocessors, largeClusterMultiprocessors;
   int64_t partitions; ///< of an SM, each with an issue slot
   double gigahertz;
-  /// The load is the share of the cycles in which the tensor cores work, and
-  /// `l2Power` of that of L2. Where it exceeds `powerShare`, the clock falls by
-  /// `powerSlope` for each further part: not for kernels of `coolUs` or less,
-  /// and all the way for those that take `warmingUs` longer.
-  double powerShare, powerSlope, l2Power, coolUs, warmingUs;
+  /// The load is the share of the cycles in which the tensor cores work,
+  /// `l2Power` of that of L2 and `dramPower` of that of memory. Where it
+  /// exceeds `powerShare`, the clock falls by `powerSlope` for each further
+  /// part: not for kernels of `coolUs` or less, and all the way for those that
+  /// take `warmingUs` longer. What memory takes does not depend on the clock.
+  double powerShare, powerSlope, l2Power, dramPower, coolUs, warmingUs;
   /// From one kernel's end to the next one's first instruction, what a
   /// programmatic launch saves of it, and what a cluster adds.
   double launchUs, earlyUs, clusterUs;
@@ -108,10 +109,9 @@ struct Timing {
   /// Multiply-adds of 8 bits, the cycles that each product adds to them or to
   /// reading its operands, and the latency from a product's end to its sums.
   double multiplyAdds, productCycles, productLatencyCycles;
-  /// Bytes of shared memory, for products' operands, copies that land and loads
-  /// by warps; and how many cycles of copies may stand back until the others
-  /// wait for them.
-  double sharedBytes, sharedBacklog;
+  /// Bytes of shared memory, for products' operands and loads by warps. Copies
+  /// that land take nothing of them.
+  double sharedBytes;
   TensorMemoryTiming tensorMemory;
 };
 

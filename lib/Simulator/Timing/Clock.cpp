@@ -21,3 +21,14 @@ void fp8::sim::setClock(KernelTime &time, const chip::Timing &t, double load) {
     time.gigahertz = t.gigahertz - warm * (t.gigahertz - sustained);
   }
 }
+
+fp8::chip::Timing fp8::sim::atClock(const fp8::chip::Timing &timing,
+                                    double gigahertz) {
+  const double cycle = timing.gigahertz / gigahertz;
+  fp8::chip::Timing slower = timing;
+  slower.dramBytes *= cycle;
+  slower.dramBytesOfOne *= cycle;
+  slower.dramLatencyCycles /= cycle;
+  slower.issue[size_t(fp8::chip::IssueClass::GlobalLoad)].latency /= cycle;
+  return slower;
+}

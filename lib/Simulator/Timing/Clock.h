@@ -14,6 +14,10 @@ namespace fp8::sim {
 /// chip::Timing has it.
 void setClock(KernelTime &time, const chip::Timing &timing, double load);
 
+/// The constants where the SMs run at `gigahertz`. Memory keeps its own time:
+/// in cycles it is faster.
+chip::Timing atClock(const chip::Timing &timing, double gigahertz);
+
 } // namespace fp8::sim
 
 #endif // FP8_LIB_SIMULATOR_TIMING_CLOCK_H

@@ -5,7 +5,6 @@
 #include "Timing/Replay.h"
 #include "Timing/Clock.h"
 #include "Timing/MemoryShares.h"
-#include "Timing/SharedMemory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,8 +28,7 @@ struct Queue {
 struct Multiprocessor {
   std::vector<Queue> partitions;
   std::vector<Queue> transfers; ///< by partition: from and to tensor memory
-  SharedMemory shared;
-  Queue tensor, copies, l2, dram, stores, remote, tensorCopies;
+  Queue tensor, shared, copies, l2, dram, stores, remote, tensorCopies;
 };
 
 struct Phase {
@@ -69,6 +67,7 @@ struct WarpState {
 };
 
 constexpr uint32_t kWarpsOfGroup = 4;
+constexpr double kLanesBytes = 32 * sizeof(uint32_t); ///< of a register
 /// Cycles that a warp may run ahead of the others.
 constexpr double kSlice = 4;
 
@@ -120,7 +119,6 @@ Replayer::Replayer(const Trace &trace, const Costs &costs,
       phases(trace.phases), groups(launch.clusterCtas * 8),
       warps(trace.warps.size()), memory(trace, t, launch) {
   for (Multiprocessor &sm : sms) {
-    sm.shared = SharedMemory(t);
     sm.partitions.resize(size_t(t.partitions));
     sm.transfers.resize(size_t(t.partitions));
   }
@@ -165,11 +163,9 @@ double Replayer::load(WarpState &warp, Multiprocessor &sm,
       sm.l2.take(at, memory.l2Cycles(event) + fill) + t.l2LatencyCycles;
   // What is asked of memory waits behind the rows that all ask for.
   const double dram = sm.dram.take(at, memory.dramCycles(event) + fill);
-  const double landed = memory.waitsForDram(event.buffer)
-                            ? std::max(l2, dram + t.dramLatencyCycles)
-                            : std::max(l2, dram);
-  sm.shared.land(landed, event.bytes);
-  return landed;
+  return memory.waitsForDram(event.buffer)
+             ? std::max(l2, dram + t.dramLatencyCycles)
+             : std::max(l2, dram);
 }
 
 void Replayer::startProduct(uint32_t index, const TraceEvent &event) {
@@ -193,8 +189,8 @@ void Replayer::startProduct(uint32_t index, const TraceEvent &event) {
 double Replayer::multiply(Multiprocessor &sm, double at,
                           const TraceEvent &event) {
   const double cycles = productCycles(event);
-  const double read =
-      sm.shared.read(std::max(at, sm.tensor.free - cycles), event.bytes);
+  const double read = sm.shared.take(std::max(at, sm.tensor.free - cycles),
+                                     event.bytes / t.sharedBytes);
   return sm.tensor.take(std::max(at, read - cycles), cycles);
 }
 
@@ -339,8 +335,11 @@ bool Replayer::execute(uint32_t index, uint32_t number, double until) {
     Queue &slot = sm.partitions[traced.id % sm.partitions.size()];
     warp.clock = slot.take(at, inst.cost.slots);
     at = warp.clock - inst.cost.slots;
-    if (inst.loadsShared)
-      at = sm.shared.load(at, inst.end - inst.writes);
+    if (inst.loadsShared) {
+      const double cycles =
+          (inst.end - inst.writes) * kLanesBytes / t.sharedBytes;
+      at = sm.shared.take(at, cycles) - cycles;
+    }
   }
   const double latency = inst.loadsGlobal && warp.loadLatency
                              ? warp.loadLatency
@@ -393,18 +392,19 @@ KernelTime Replayer::result() const {
   double slots = 0;
   for (const Queue &partition : sm.partitions)
     slots = std::max(slots, partition.busy);
-  time.engines = {{"tensor", sm.tensor.busy / last},
-                  {"issue", slots / last},
-                  {"l2", sm.l2.busy / last},
-                  {"dram", sm.dram.busy / last},
-                  {"copy", sm.copies.busy / last},
-                  {"store", sm.stores.busy / last},
-                  {"shared", sm.shared.getBusy() / last}};
+  time.engines = {
+      {"tensor", sm.tensor.busy / last}, {"issue", slots / last},
+      {"l2", sm.l2.busy / last},         {"dram", sm.dram.busy / last},
+      {"copy", sm.copies.busy / last},   {"store", sm.stores.busy / last},
+      {"shared", sm.shared.busy / last}};
   if (t.tensorMemory.transferBytes)
     time.engines.push_back({"transfer", sm.transfers.front().busy / last});
   time.launchUs = t.launchUs - (launch.programmatic ? t.earlyUs : 0) +
                   (launch.clusterCtas > 1 ? t.clusterUs : 0);
-  setClock(time, t, sm.tensor.busy / last + t.l2Power * sm.l2.busy / last);
+  setClock(
+      time, t,
+      (sm.tensor.busy + t.l2Power * sm.l2.busy + t.dramPower * sm.dram.busy) /
+          last);
   return time;
 }
 
@@ -441,5 +441,10 @@ std::optional<KernelTime> fp8::sim::replay(const Trace &trace,
                                            const Costs &costs,
                                            const chip::Timing &timing,
                                            const TracedLaunch &launch) {
-  return Replayer(trace, costs, timing, launch).run();
+  std::optional<KernelTime> time = Replayer(trace, costs, timing, launch).run();
+  if (!time || time->gigahertz == timing.gigahertz)
+    return time;
+  // Memory does not slow down with the SMs.
+  const fp8::chip::Timing slower = atClock(timing, time->gigahertz);
+  return Replayer(trace, costs, slower, launch).run();
 }
