@@ -54,6 +54,10 @@ class Rows(unittest.TestCase):
     def test_limit(self):
         self.assertLessEqual(max(row[4] for row in timing.read_rows(self.SURVEY % "h200", "all", 20)), 20)
 
+    def test_long_rows_come_from_the_other_survey(self):
+        rows = [(1, 2, 3, "a", 10.0), (1, 2, 3, "b", 50.0), (1, 2, 3, "c", 60.0)]
+        self.assertEqual(timing.replace_long(rows, [(1, 2, 3, "a", 41.0), (1, 2, 3, "b", 45.0)]), [rows[0], (1, 2, 3, "b", 45.0)])
+
     def test_names_of_configurations(self):
         self.assertEqual(timing.config_of("64x16-k2-early"), "tile = 64 x 16 x 128, split_k = 2, launch = programmatic")
         self.assertEqual(timing.config_of("tile = 64 x 16 x 128, edge = first"), "tile = 64 x 16 x 128, edge = first")
