@@ -38,11 +38,9 @@ static bool startsProducts(scf::ForOp loop) {
 
 /// True if ptxas gains by copies of a loop that starts products.
 static bool gainsProducts(scf::ForOp loop) {
-  return !loop
-              .walk([](PromoteOp promote) {
-                return ptxas::gainsByUnrolling(
-                           promote.getPartial().getType(),
-                           promote.getBScales().size())
+  return !loop.walk([](PromoteOp promote) {
+                return ptxas::gainsByUnrolling(promote.getPartial().getType(),
+                                               promote.getBScales().size())
                            ? WalkResult::advance()
                            : WalkResult::interrupt();
               })

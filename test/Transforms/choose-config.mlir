@@ -21,6 +21,9 @@
 // STREAM: {{^}}  tile = 8 x 64 x 128, launch = programmatic, by the model
 // RUN: %{h100} problem=473x9216x7168" | FileCheck %s --check-prefix=NINTHS
 // NINTHS: {{^}}  tile = 128 x 144 x 128, l2_promotion = 128, launch = programmatic, edge = first, by the model
+// With 12 columns of tiles 11 rows are computed at a time.
+// RUN: %{h100} problem=4096x2304x5120" | FileCheck %s --check-prefix=RECTANGLE
+// RECTANGLE: {{^}}  tile = 128 x 192 x 128, band = 11, launch = programmatic, edge = first, by the model
 // RUN: %{h100} problem=1x4096x7168" | FileCheck %s --check-prefix=FEW
 // FEW: {{^}}  tile = 8 x 64 x 128, launch = programmatic, by the model
 // RUN: sed 's/\("b[_scale]*", fp8.access = \)"read"/\1"constant"/' %fp8_source/examples/gemm.mlir > %t.mlir
@@ -64,9 +67,9 @@ func.func @fewer(%a: memref<12x2048xf8E4M3FN>, %as: memref<16x12xf32>, %b: memre
 
 // An entry of the table that is no kernel is passed over.
 // CHECK-LABEL: func.func @many
-// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128, launch = programmatic>
+// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128, band = 12, launch = programmatic>
 // TUNED-LABEL: func.func @many
-// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128, launch = programmatic>
+// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128, band = 12, launch = programmatic>
 // BLACKWELL-LABEL: func.func @many
 // BLACKWELL: outs({{.*}}) config <tile = 256 x {{[0-9]+}} x 128, cta_group = 2
 func.func @many(%a: memref<4096x7168xf8E4M3FN>, %as: memref<56x4096xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<4096x2112xbf16>) {

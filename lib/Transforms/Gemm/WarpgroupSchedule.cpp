@@ -62,6 +62,15 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
       if (tileM == kMostTileRows && tileN == 128 && extents.m > tileM &&
           extents.m <= kFewRowsOfTiles * tileM)
         config.band = 1;
+      // Where columns of tiles are few, those at work at a time are whole rows
+      // (benchmark/notes/order.md).
+      constexpr int64_t kMostRows = 16;
+      int64_t columns =
+          std::max<int64_t>(llvm::divideCeil(extents.n, tileN), 1);
+      int64_t rows = chip.machine->multiprocessors / columns;
+      if (tileM == 2 * kMmaRows && rows > kBand && rows <= kMostRows &&
+          extents.m > rows * tileM)
+        config.band = rows;
       add(config);
     }
   // Clusters gain where the power limit holds, for less is read from L2. They
