@@ -2,7 +2,7 @@
 //
 // Lanes that arrive at a barrier by one instruction, or each by its own.
 
-#include "Kernels.h"
+#include "BarrierKernels.h"
 
 #include <algorithm>
 
@@ -10,27 +10,6 @@ using namespace fp8::sim;
 using namespace fp8::sim::test;
 
 namespace {
-
-const char *const kShared = ".shared .align 16 .b8 s[1024];\n";
-
-/// %p0: thread 0 of the CTA initialises the mbarrier at s+0 with `count`; all
-/// pass bar.sync.
-std::string init(unsigned count) {
-  return "setp.eq.u32 %p0, %t, 0; mov.u32 %r50, s;\n@%p0 "
-         "mbarrier.init.shared::cta.b64 [%r50], " +
-         std::to_string(count) +
-         ";\n@%p0 fence.mbarrier_init.release.cluster;\nbar.sync 0;\n";
-}
-std::string wait(const std::string &label, unsigned parity) {
-  return label + ": mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r50], " +
-         std::to_string(parity) + ";\n@!%p8 bra " + label + ";\n";
-}
-Report reportOf(const std::string &body, uint32_t threads = 32,
-                Options options = {}) {
-  Report report;
-  compute(body, threads, threads, kShared, &report, options);
-  return report;
-}
 
 /// Each lane of warp 0 executes `arrive` by itself, behind a store of them all,
 /// and executes `then`. Behind `wait` warp 1 loads what was stored.

@@ -2,38 +2,13 @@
 //
 // mbarriers and named barriers: what they order, and what breaks their rules.
 
-#include "Kernels.h"
+#include "BarrierKernels.h"
 
 #include <gmock/gmock.h>
 
 using namespace fp8::sim;
 using namespace fp8::sim::test;
 using testing::HasSubstr;
-
-namespace {
-
-const char *const kShared = ".shared .align 16 .b8 s[1024];\n";
-
-/// %p0: thread 0 of the CTA initialises the mbarrier at s+0 with `count`; all
-/// pass bar.sync.
-std::string init(unsigned count) {
-  return "setp.eq.u32 %p0, %t, 0; mov.u32 %r50, s;\n@%p0 "
-         "mbarrier.init.shared::cta.b64 [%r50], " +
-         std::to_string(count) +
-         ";\n@%p0 fence.mbarrier_init.release.cluster;\nbar.sync 0;\n";
-}
-std::string wait(const std::string &label, unsigned parity) {
-  return label + ": mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r50], " +
-         std::to_string(parity) + ";\n@!%p8 bra " + label + ";\n";
-}
-Report reportOf(const std::string &body, uint32_t threads = 32,
-                Options options = {}) {
-  Report report;
-  compute(body, threads, threads, kShared, &report, options);
-  return report;
-}
-
-} // namespace
 
 TEST(Mbarrier, OrdersWritesBeforeReads) {
   std::string body = init(32) + R"(
