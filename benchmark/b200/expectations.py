@@ -157,8 +157,8 @@ class Expectations:
         for index, (name, value) in enumerate((("dec", 73), ("inc", 50))):
             self.add("registers", 12, "setmaxnreg.%s" % name, "each", "cycles", series=[index], tolerance=0.3,
                      **({} if self.hopper else {"assumed": value, "where": "published: QR, a B300"}))
-        for size, key in ((1, "multiprocessors"), (2, "multiprocessors"), (4, "clusterMultiprocessors"), (8, None)):
-            self.add("wave-%d" % size, 0, "SMs that clusters of %d find" % size, "at-once", "SMs", tolerance=0.01, **(self.constant(key) if key else {}))
+        for size, key in ((1, "multiprocessors"), (2, "multiprocessors"), (4, "clusterMultiprocessors"), (8, "largeClusterMultiprocessors")):
+            self.add("wave-%d" % size, 0, "SMs that clusters of %d find" % size, "at-once", "SMs", tolerance=0.01, **self.constant(key))
         if not self.hopper:
             self.add("launch-control", 11, "answer of cluster launch control", "each", "cycles", series=[0], assumed=1000 * self.machine["gigahertz"],
                      where="published: quack, about 1 us", tolerance=0.5)

@@ -35,6 +35,7 @@ constexpr Machine machines::kH200 = {
     /*dividedTogetherShare=*/0.431,
     /*earlyUs=*/0.66,
     /*clusterMultiprocessors=*/112,
+    /*largeClusterMultiprocessors=*/112,
     /*epilogueCycles=*/632.5,
     /*epilogueColumnCycles=*/5.112,
     /*storePs=*/4.705};
@@ -67,12 +68,13 @@ constexpr Machine machines::kH100 = {
     /*dividedTogetherShare=*/0.3736,
     /*earlyUs=*/0.65,
     /*clusterMultiprocessors=*/112,
+    /*largeClusterMultiprocessors=*/112,
     /*epilogueCycles=*/645.8,
     /*epilogueColumnCycles=*/4.996,
     /*storePs=*/5.457};
 
 // From a data sheet, the promotion loop of benchmark/NOTES.md, and what an H200
-// was first taken to have: nothing was measured.
+// was first taken to have: nothing was measured here.
 constexpr Machine machines::kB200 = {
     /*name=*/"NVIDIA B200",
     /*multiprocessors=*/148,
@@ -100,6 +102,7 @@ constexpr Machine machines::kB200 = {
     /*dividedTogetherShare=*/0.2,
     /*earlyUs=*/0.8,
     /*clusterMultiprocessors=*/148,
+    /*largeClusterMultiprocessors=*/120, // of a B300: docs/Timing.md
     /*epilogueCycles=*/1000,
     /*epilogueColumnCycles=*/5,
     /*storePs=*/0};
@@ -115,7 +118,7 @@ constexpr Machine machines::kThor = [] {
   machine.l2BytesPerCycle = 20 * 64;
   machine.dramBytesPerNs = 273 * machines::kH200.dramBytesPerNs / 4800;
   machine.dramBytesPerNsOfOne = machines::kH200.dramBytesPerNsOfOne;
-  machine.clusterMultiprocessors = 20;
+  machine.clusterMultiprocessors = machine.largeClusterMultiprocessors = 20;
   return machine;
 }();
 
@@ -176,6 +179,7 @@ static constexpr MachineConstant kConstants[] = {
     CONSTANT(dividedTogetherShare,       0,     2,    true),
     CONSTANT(earlyUs,                    0,     50,   true),
     CONSTANT(clusterMultiprocessors,     1,     4096, false),
+    CONSTANT(largeClusterMultiprocessors, 1,    4096, false),
     CONSTANT(epilogueCycles,             0,     1e5,  true),
     CONSTANT(epilogueColumnCycles,       0,     1e3,  true),
     CONSTANT(storePs,                    0,     1e3,  true),

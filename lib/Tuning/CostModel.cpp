@@ -213,8 +213,9 @@ static double getStoreUs(const Machine &machine, const Problem &problem,
 KernelModel::KernelModel(const Machine &machine, const KernelShape &kernel)
     : machine(&machine), kernel(kernel) {
   int64_t cluster = kernel.config.cluster.getSize();
-  int64_t multiprocessors =
-      cluster > 2 ? machine.clusterMultiprocessors : machine.multiprocessors;
+  int64_t multiprocessors = cluster > 4   ? machine.largeClusterMultiprocessors
+                            : cluster > 2 ? machine.clusterMultiprocessors
+                                          : machine.multiprocessors;
   resident = std::max<int64_t>(multiprocessors / cluster, 1) * cluster;
 
   auto us = [&](double cycles) { return cycles / machine.gigahertz / 1e3; };

@@ -143,7 +143,8 @@ def fit(entries: list[dict[str, object]], chip: str, gpu: str, start: str | None
             fields = json.loads(fit_to(entries[:1]))
             constants = fields["constants"]
             if constants["multiprocessors"] != multiprocessors:
-                constants["clusterMultiprocessors"] = min(constants["clusterMultiprocessors"], multiprocessors)
+                for name in ("clusterMultiprocessors", "largeClusterMultiprocessors"):
+                    constants[name] = min(constants[name], multiprocessors)
                 constants["multiprocessors"] = multiprocessors
                 start = os.path.join(folder, "machine.json")
                 with open(start, "w", encoding="utf-8") as file:

@@ -77,7 +77,7 @@ TEST(CostModel, CountsWholeClusters) {
   Prediction prediction = predict(h200, {3 * 128, 5 * 128, 1024}, kernel);
   EXPECT_EQ(prediction.tiles, 4 * 8);
   // Clusters do not cross GPCs.
-  EXPECT_EQ(prediction.resident, h200.clusterMultiprocessors / 8 * 8);
+  EXPECT_EQ(prediction.resident, h200.largeClusterMultiprocessors / 8 * 8);
   EXPECT_GT(prediction.launch,
             predict(h200, {3 * 128, 5 * 128, 1024}, warpgroupKernel(128, 128))
                 .launch);

@@ -60,8 +60,8 @@ struct Machine {
   /// the preceding kernel.
   double earlyUs;
   /// The SMs that clusters of more than two CTAs can use, since they do not
-  /// cross GPCs.
-  int64_t clusterMultiprocessors;
+  /// cross GPCs; and those of more than four.
+  int64_t clusterMultiprocessors, largeClusterMultiprocessors;
   /// The time to store a tile: a constant, and the time for each column of a
   /// warpgroup's 64 rows.
   double epilogueCycles, epilogueColumnCycles;
