@@ -7,6 +7,7 @@ import math
 import torch
 
 import numerics
+import table
 
 BLOCK = 128
 # What a set's inputs must exceed together: 4 times the L2, and never less than this.
@@ -48,10 +49,10 @@ def strided_rows(matrix, bytes_apart):
 class OperandSet:
     """a (M, K), a_scale (ceil(K/128), M), b (N, K), b_scale (ceil(N/128), ceil(K/128)), d (M, N)."""
 
-    def __init__(self, shape, generator, device):
+    def __init__(self, shape, generator, device, scale_bytes):
         m, n, k = shape
         self.a, a_scale = quantise(m, k, 1, generator, device)
-        self.a_scale = strided_rows(a_scale.t(), 16)
+        self.a_scale = strided_rows(a_scale.t(), scale_bytes)
         self.b, self.b_scale = quantise(n, k, BLOCK, generator, device)
         self.d = torch.empty(m, n, dtype=torch.bfloat16, device=device)
 
@@ -127,14 +128,14 @@ class Verdict:
 
 
 class Operands:
-    """Enough sets that their inputs together exceed 4 times the L2, two at least."""
+    """Enough sets that their inputs together exceed 4 times the L2, two at least; rows of A's scales are a multiple of `scale_bytes` apart."""
 
-    def __init__(self, shape, seed, device="cuda", least_bytes=LEAST_BYTES):
+    def __init__(self, shape, seed, device="cuda", least_bytes=LEAST_BYTES, scale_bytes=table.LEAST_SCALE_BYTES):
         self.shape, self.seed = shape, seed
         generator = torch.Generator(device=device)
         generator.manual_seed(seed)
         count = max(2, least_bytes // OperandSet.input_bytes(shape) + 1)
-        self.sets = [OperandSet(shape, generator, device) for _ in range(count)]
+        self.sets = [OperandSet(shape, generator, device, scale_bytes) for _ in range(count)]
         self.references = [one.reference() for one in self.sets]
 
     def __len__(self):

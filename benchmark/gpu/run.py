@@ -5,7 +5,7 @@
 the table on the standard output.
 
 usage: run [--all] [--rows=NAME,...] [--set=NAME] [--kernels=NAME,...] [--peers=NAME,...] [--program=NAME=COMMAND ...]
-           [--random=SEED] [--default] [--floor] [--serial] [--seconds=S] [--seed=N] [--output=FILE]
+           [--random=SEED] [--default] [--floor] [--serial] [--scale-bytes=N] [--seconds=S] [--seed=N] [--output=FILE]
 
 Exit status 0 only if every row that was begun has a right result of ours.
 """
@@ -51,6 +51,8 @@ def parse(arguments):
     parser.add_argument("--peers", type=names, default=list(PEERS), help="of " + ", ".join(PEERS) + "; '' for none")
     parser.add_argument("--program", action="append", default=[], metavar="NAME=COMMAND",
                         help="a peer built elsewhere: a program, or a library that ends in .so")
+    parser.add_argument("--scale-bytes", type=int, default=table.LEAST_SCALE_BYTES,
+                        help="rows of A's scales are a multiple of this apart, for all: 128, as fp8.quantize_blockwise lays them out")
     parser.add_argument("--seconds", type=float, default=3600.0, help="begin no row that would pass this")
     parser.add_argument("--seed", type=int, default=None, help="of the operands; fresh without it")
     parser.add_argument("--output", default=None, help="the CSV file")
@@ -94,7 +96,7 @@ def measure(rows, configurations, options, supervisor, output):
             break
         request = {"shape": row.shape, "seed": secrets.randbits(32) if options.seed is None else options.seed,
                    "kernels": kernels_of(row, configurations, options), "peers": options.peers, "serial": options.serial, "default": options.default, "floor": options.floor,
-                   "programs": dict(program.split("=", 1) for program in options.program)}
+                   "scale_bytes": options.scale_bytes, "programs": dict(program.split("=", 1) for program in options.program)}
         try:
             measurements, done = supervisor.row(request, deadline)
         except supervise.StartFailure as failure:

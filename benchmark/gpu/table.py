@@ -22,6 +22,8 @@ SEARCHED_SETS = ("baseline", "decode")
 BYTES_PER_US = 4.3e6
 OPERATIONS_PER_US = 1979e6
 
+# Rows of A's scales are a multiple of this many bytes apart, which TMA needs; DeepGEMM lays them out so.
+LEAST_SCALE_BYTES = 16
 # N and K of the random rows, and the largest M.
 RANDOM_NS = (576, 1536, 2112, 2304, 4096, 4608, 5120, 7168, 9216, 12288, 18432, 24576, 36864)
 RANDOM_KS = (512, 1536, 2048, 2304, 4096, 5120, 7168, 9216, 16384, 18432)

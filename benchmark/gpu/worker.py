@@ -160,7 +160,7 @@ class Worker:
         self.say(begin="operands")
         os.environ["FP8_PEER_PROGRAMMATIC"] = "0" if request["serial"] else "1"
         operands = operand_sets.Operands(tuple(request["shape"]), request["seed"], least_bytes=max(
-            operand_sets.LEAST_BYTES, 4 * self.l2_bytes))
+            operand_sets.LEAST_BYTES, 4 * self.l2_bytes), scale_bytes=request["scale_bytes"])
         clocks, rounds, samples = {}, {}, {}
         for key, make in self.makers(request).items():
             made = self.attempt(key, lambda make=make: make(operands))

@@ -11,6 +11,7 @@ from ._packages import package
 from ._types import by_mlir
 
 ALIGNMENT = 16  # bytes: of addresses and rows that TMA copies (PTX ISA, tensor maps)
+LINE = 128  # bytes of a line of L2: rows that begin with one are copied fastest (docs/Python.md, "Layouts of scales")
 
 
 def scale_layout(name: str, shape: tuple[int, ...], rows: tuple[str, int], blocks: int, layout: str | None, batch: tuple[int, ...] = ()) -> str:
@@ -48,9 +49,9 @@ def scale_layout(name: str, shape: tuple[int, ...], rows: tuple[str, int], block
     return fitting[0]
 
 
-def padded_row(columns: int, dtype: str) -> int:
-    """The elements from a row to the next that TMA wants."""
-    step = ALIGNMENT // by_mlir()[dtype].size
+def padded_row(columns: int, dtype: str, alignment: int = ALIGNMENT) -> int:
+    """The elements from a row to the next, if rows are so many bytes apart, by default as TMA wants them."""
+    step = alignment // by_mlir()[dtype].size
     return max(-(-columns // step), 1) * step
 
 
@@ -72,9 +73,9 @@ def _is_laid_out(array: Array, by_tma: bool) -> bool:
     return is_apart and (is_aligned or not by_tma)
 
 
-def _padded(shape: tuple[int, ...], dtype: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The extents of an array with rows as TMA wants them, and its strides."""
-    extents = (*shape[:-1], padded_row(shape[-1], dtype))
+def _padded(shape: tuple[int, ...], dtype: str, alignment: int = ALIGNMENT) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The extents of an array whose rows are so many bytes apart, and its strides."""
+    extents = (*shape[:-1], padded_row(shape[-1], dtype, alignment))
     return extents, contiguous_strides(extents)
 
 
@@ -93,7 +94,7 @@ def in_rows(name: str, array: Array, by_tma: bool) -> Array:
             f"{name} has strides of {by(array.strides)} elements, from address {array.address:#x}: its rows must be "
             f"contiguous{', aligned to 16 bytes and a multiple of 16 bytes apart' if by_tma else ''}; only arrays of torch, cupy and numpy are copied"
         )
-    extents, strides = _padded(array.shape, array.dtype)
+    extents, strides = _padded(array.shape, array.dtype, LINE)
     copy = made_by.empty_like(extents, array.keep)
     made_by.copy(made_by.view(copy, array.shape, strides), made_by.view(array.keep, array.shape, array.strides))
     return describe(copy, name).as_type(array.dtype).laid_out(array.shape, strides)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ._annotations import DType, NumPyOrTorch
 from ._call import find_parameter
+from ._layout import LINE, padded_row
 from ._numeric import NumPy, Torch, arrays_of, round_to
 from ._types import E4M3, Format, format_of, type_name
 
@@ -25,8 +26,8 @@ def quantize_blockwise(x: NumPyOrTorch, block: tuple[int, int] = (1, 128), *, sc
         x: A matrix, rows x columns, of float16, bfloat16, float32 or float64: an array of NumPy, or a tensor of PyTorch on any device.
         block: The rows and columns that share a scale.
         scale_dtype: "float32" or "bfloat16", by name or as a dtype. The values are divided by the scale as it is stored.
-        scale_layout: "row_major", (blocks of rows, blocks of columns), or "k_major", its transpose, whose rows are padded to whole 16 bytes,
-            as TMA reads them. If left out, "k_major" for blocks of one row and "row_major" for others, as the GEMM takes them.
+        scale_layout: "row_major", (blocks of rows, blocks of columns), or "k_major", its transpose, whose rows are padded to whole 128
+            bytes, the lines of L2. If left out, "k_major" for blocks of one row and "row_major" for others, as the GEMM takes them.
 
     Returns:
         The values, of x's shape, in float8_e4m3fn (NumPy without ml_dtypes: their bits, as uint8), and the scales.
@@ -97,8 +98,7 @@ def _encode(xp: NumPy | Torch, quotients: Any) -> Any:
 def _lay_out(xp: NumPy | Torch, scales: Any, target: Format, layout: str) -> Any:
     if layout == "k_major":
         scales, extent = scales.T, scales.shape[0]
-        unit = 16 // target.size
-        padded = xp.full((scales.shape[0], -(-extent // unit) * unit), 1.0, "float64")
+        padded = xp.full((scales.shape[0], padded_row(extent, target.mlir, LINE)), 1.0, "float64")
         padded[:, :extent] = scales
         return _stored(xp, padded, target)[:, :extent]
     return _stored(xp, scales, target)

@@ -37,7 +37,7 @@ def test_bfloat16_of_float32():
 def test_types(dtype):
     x = np.random.default_rng(1).standard_normal((130, 200)).astype(dtype)
     values, scales = quantize_blockwise(x, scale_dtype=ml_dtypes.bfloat16)
-    assert values.dtype == ml_dtypes.float8_e4m3fn and scales.dtype == ml_dtypes.bfloat16 and scales.strides == (136 * 2, 2)
+    assert values.dtype == ml_dtypes.float8_e4m3fn and scales.dtype == ml_dtypes.bfloat16 and scales.strides == (192 * 2, 2)
     quotients = x.astype(np.float32) / scales.astype(np.float32).T[:, np.arange(200) // 128]
     assert (values.view(np.uint8) == quotients.clip(-448, 448).astype(ml_dtypes.float8_e4m3fn).view(np.uint8)).all()
     d = reference_gemm(values, scales, values, quantize_blockwise(x, (128, 128))[1], d_dtype=ml_dtypes.bfloat16)
