@@ -167,8 +167,9 @@ void HandleFlow::collectUses(Operation *kernel) {
     } else if (auto request = dyn_cast<RequestWorkOp>(op)) {
       stageUses[stages.find(request.getStage())].requests.push_back(request);
     } else if (auto mma = dyn_cast<MmaOp>(op)) {
-      for (Value view :
-           {Value(mma.getAccumulator()), Value(mma.getA()), Value(mma.getB())})
+      SmallVector<Value> views = mma.getTilesRead();
+      views.push_back(mma.getAccumulator());
+      for (Value view : views)
         addReader(view, [&](StageUse &use) { use.mmas.push_back(mma); });
     } else if (auto reader = dyn_cast<ViewReaderOpInterface>(op)) {
       for (Value view : reader.getViewsRead())

@@ -53,7 +53,11 @@ static LogicalResult checkViews(Operation *op) {
         failed(check(mma.getAccumulator(), isMma, "the accumulator",
                      "an mma stage")) ||
         failed(check(mma.getA(), isConsumer, "A", "a consumer stage")) ||
-        failed(check(mma.getB(), isConsumer, "B", "a consumer stage")));
+        failed(check(mma.getB(), isConsumer, "B", "a consumer stage")) ||
+        llvm::any_of(mma.getScales(), [&](Value scales) {
+          return failed(check(scales, isConsumer, "a tile of scales",
+                              "a consumer stage"));
+        }));
   if (auto mma = dyn_cast<WarpgroupMmaOp>(op))
     return failure(
         failed(check(mma.getA(), isConsumer, "A", "a consumer stage")) ||
@@ -361,12 +365,34 @@ static LogicalResult checkTrips(Operation *ring, const HandleFlow &flow) {
   return success();
 }
 
+/// (A6) The columns of a slot's scales hold those of one product.
+static LogicalResult checkScales(unsigned number, const StageUse &use,
+                                 const HandleFlow &flow) {
+  MmaOp first;
+  for (MmaOp mma : use.mmas) {
+    Value stage = mma.getScaleStage();
+    if (!stage || flow.getStage(stage) != number || mma == first)
+      continue;
+    if (first) {
+      InFlightDiagnostic diagnostic =
+          mma.emitOpError() << "takes scales of a slot whose scales another "
+                               "MMA takes (A6); give each its own slot";
+      diagnostic.attachNote(first.getLoc()) << "the other MMA";
+      return diagnostic;
+    }
+    first = mma;
+  }
+  return success();
+}
+
 LogicalResult KernelPlan::checkStages() const {
   for (auto &[op, ring] : rings)
     if (failed(checkBothSides(op, *flow)) || failed(checkFilled(op, *flow)) ||
         failed(checkTrips(op, *flow)))
       return failure();
   for (const auto &[number, use] : flow->getStageUses()) {
+    if (failed(checkScales(number, use, *flow)))
+      return failure();
     // (K5) An MMA that does not accumulate discards what the one before it did.
     llvm::SmallDenseMap<Block *, Operation *> first;
     for (MmaOp mma : use.mmas) {

@@ -48,7 +48,7 @@ void PipelineType::print(AsmPrinter &printer) const {
     printer << ": ";
     printer.printType(tile);
   }
-  printOptionalCtaGroup(printer, getCtaGroup());
+  printCtaGroup(printer, getCtaGroup());
   printer << '>';
 }
 
@@ -92,33 +92,40 @@ TileType PipelineType::getTile(StringRef name) const {
 
 Type OutputPipelineType::parse(AsmParser &parser) {
   int64_t stages = 0, ctaGroup;
+  int64_t scaleSlots;
   SmallVector<int64_t> shape;
   Type elementType;
   if (parser.parseLess() || parser.parseInteger(stages) ||
       parser.parseComma() || parseShapedElement(parser, shape, elementType) ||
-      parseOptionalCtaGroup(parser, ctaGroup) || parser.parseGreater())
+      parseAccumulatorOptions(parser, ctaGroup, scaleSlots) ||
+      parser.parseGreater())
     return {};
-  return parser.getChecked<OutputPipelineType>(
-      parser.getContext(), stages, ArrayRef(shape), elementType, ctaGroup);
+  return parser.getChecked<OutputPipelineType>(parser.getContext(), stages,
+                                               ArrayRef(shape), elementType,
+                                               ctaGroup, scaleSlots);
 }
 
 void OutputPipelineType::print(AsmPrinter &printer) const {
   printer << '<' << getNumStages() << ", ";
   printShapedElement(printer, getShape(), getElementType());
-  printOptionalCtaGroup(printer, getCtaGroup());
+  printAccumulatorOptions(printer, getCtaGroup(), getScaleSlots());
   printer << '>';
 }
 
 LogicalResult
 OutputPipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
                            int64_t numStages, ArrayRef<int64_t> shape,
-                           Type elementType, int64_t ctaGroup) {
+                           Type elementType, int64_t ctaGroup,
+                           int64_t scaleSlots) {
   if (numStages < 1)
     return emitError() << "an output pipeline has at least one stage, but got "
                        << numStages;
-  if (failed(TmemType::verify(emitError, shape, elementType, ctaGroup)))
+  if (failed(TmemType::verify(emitError, shape, elementType, ctaGroup,
+                              scaleSlots)))
     return failure();
-  int64_t columns = getStageColumns(shape, ctaGroup);
+  int64_t columns = TmemType::get(elementType.getContext(), shape, elementType,
+                                  ctaGroup, scaleSlots)
+                        .getColumns();
   if (numStages > chip::getMostTensorMemoryColumns() / columns)
     return emitError() << numStages << " stages of " << columns
                        << " columns do not fit the "
@@ -131,13 +138,7 @@ OutputPipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
 
 TmemType OutputPipelineType::getAccumulator() const {
   return TmemType::get(getContext(), getShape(), getElementType(),
-                       getCtaGroup());
-}
-
-int64_t OutputPipelineType::getStageColumns(ArrayRef<int64_t> shape,
-                                            int64_t ctaGroup) {
-  bool halves = ctaGroup == 2 && shape[0] == 128;
-  return llvm::alignTo(halves ? shape[1] / 2 : shape[1], 16);
+                       getCtaGroup(), getScaleSlots());
 }
 
 int64_t OutputPipelineType::getRingColumns() const {

@@ -151,6 +151,60 @@ LogicalResult mlir::fp8::verifyOperandTiles(Operation *op, TileType a,
   return success();
 }
 
+SmallVector<Value> MmaOp::getTilesRead() {
+  SmallVector<Value> tiles{getA(), getB()};
+  llvm::append_range(tiles, getScales());
+  return tiles;
+}
+
+Value MmaOp::getScaleStage() {
+  if (getScales().empty())
+    return {};
+  auto tile = getScales().front().getDefiningOp<TileOp>();
+  return tile ? tile.getStage() : Value();
+}
+
+/// (A6) Scales belong to operands of 8 bits.
+static LogicalResult verifyScaledOperands(MmaOp op) {
+  for (TileType tile : {op.getA().getType(), op.getB().getType()})
+    if (!isFloat8(tile.getElementType()))
+      return op.emitOpError() << "scales operands of f8E4M3FN and f8E5M2 only "
+                                 "(A6), but got "
+                              << tile;
+  TmemType accumulator = op.getAccumulator().getType();
+  int64_t needed = accumulator.getNumScaleTiles(), got = op.getScales().size();
+  if (got != needed)
+    return op.emitOpError()
+           << "needs " << needed << " tiles of scales, one for A and "
+           << needed - 1 << " for the " << accumulator.getShape()[1]
+           << " rows of B (A6), but got " << got;
+  return success();
+}
+
+/// (A6) The columns of the scales belong to the slots of one ring.
+static LogicalResult verifyScaleSlots(MmaOp op) {
+  TmemType accumulator = op.getAccumulator().getType();
+  Value stage = op.getScaleStage();
+  for (Value tile : op.getScales().drop_front()) {
+    auto lender = tile.getDefiningOp<TileOp>();
+    if (stage && lender && lender.getStage() != stage)
+      return op.emitOpError() << "takes tiles of scales of two stages (A6); "
+                                 "put them into one slot";
+  }
+  auto ring = stage ? dyn_cast<PipelineType>(
+                          cast<StageTypeInterface>(stage.getType()).getRing())
+                    : PipelineType();
+  int64_t needed = ring ? ring.getNumStages() : 1;
+  if (accumulator.getScaleSlots() >= needed)
+    return success();
+  return op.emitOpError() << "takes scales of " << needed
+                          << (needed == 1 ? " slot" : " slots")
+                          << ", but the accumulator has room for those of "
+                          << accumulator.getScaleSlots()
+                          << " (A6); write 'scale_slots = " << needed
+                          << "' in its type";
+}
+
 LogicalResult MmaOp::verify() {
   TileType a = getA().getType(), b = getB().getType();
   if (failed(verifyOperandTiles(*this, a, b)))
@@ -166,5 +220,16 @@ LogicalResult MmaOp::verify() {
                          << group * b.getRows()
                          << " (A2), but the accumulator is " << shape[0] << 'x'
                          << shape[1];
-  return success();
+  bool isScaled = !getScales().empty(), hasRings = getScaleStage() != nullptr;
+  if (getBRow() && !isScaled)
+    return emitOpError() << "names a row of B's scales, but has no scales "
+                            "(A6); leave it out";
+  if (getSlot() && (!isScaled || hasRings))
+    return emitOpError() << "names a slot, which "
+                         << (isScaled ? "is derived" : "only scales have")
+                         << " (A6); leave it out";
+  if (!isScaled)
+    return success();
+  return failure(failed(verifyScaledOperands(*this)) ||
+                 failed(verifyScaleSlots(*this)));
 }

@@ -34,16 +34,34 @@ ParseResult mlir::fp8::parseCtaGroupValue(AsmParser &parser,
   return success();
 }
 
-ParseResult mlir::fp8::parseOptionalCtaGroup(AsmParser &parser,
-                                             int64_t &ctaGroup) {
+ParseResult mlir::fp8::parseAccumulatorOptions(AsmParser &parser,
+                                               int64_t &ctaGroup,
+                                               int64_t &scaleSlots) {
   ctaGroup = 1;
+  scaleSlots = 0;
   if (failed(parser.parseOptionalComma()))
     return success();
-  return failure(parser.parseKeyword("cta_group") ||
-                 parseCtaGroupValue(parser, ctaGroup));
+  if (succeeded(parser.parseOptionalKeyword("cta_group"))) {
+    if (parseCtaGroupValue(parser, ctaGroup))
+      return failure();
+    if (failed(parser.parseOptionalComma()))
+      return success();
+  }
+  SMLoc loc = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalKeyword("scale_slots")))
+    return parser.emitError(loc, "expected ")
+           << (ctaGroup == 1 ? "cta_group or " : "") << "scale_slots";
+  return failure(parser.parseEqual() || parser.parseInteger(scaleSlots));
 }
 
-void mlir::fp8::printOptionalCtaGroup(AsmPrinter &printer, int64_t ctaGroup) {
+void mlir::fp8::printCtaGroup(AsmPrinter &printer, int64_t ctaGroup) {
   if (ctaGroup != 1)
     printer << ", cta_group = " << ctaGroup;
+}
+
+void mlir::fp8::printAccumulatorOptions(AsmPrinter &printer, int64_t ctaGroup,
+                                        int64_t scaleSlots) {
+  printCtaGroup(printer, ctaGroup);
+  if (scaleSlots)
+    printer << ", scale_slots = " << scaleSlots;
 }

@@ -18,9 +18,14 @@ void printShapedElement(AsmPrinter &printer, ArrayRef<int64_t> shape,
 
 /// Parses the rest of `= 1` or `= 2` after the keyword `cta_group`.
 ParseResult parseCtaGroupValue(AsmParser &parser, int64_t &ctaGroup);
-/// Parses `, cta_group = 2` if it is there.
-ParseResult parseOptionalCtaGroup(AsmParser &parser, int64_t &ctaGroup);
-void printOptionalCtaGroup(AsmPrinter &printer, int64_t ctaGroup);
+/// Prints `, cta_group = 2`; nothing for 1.
+void printCtaGroup(AsmPrinter &printer, int64_t ctaGroup);
+
+/// Parses `, cta_group = 2` and `, scale_slots = 4`, each if it is there.
+ParseResult parseAccumulatorOptions(AsmParser &parser, int64_t &ctaGroup,
+                                    int64_t &scaleSlots);
+void printAccumulatorOptions(AsmPrinter &printer, int64_t ctaGroup,
+                             int64_t scaleSlots);
 
 /// Parses `, keyword` of an enum if a comma follows, else leaves `value` as it
 /// is. `keywords` names the choices in the error; `symbolize` knows them.

@@ -7,6 +7,8 @@
 
 #include "fp8/IR/RegisterLayout.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::fp8;
 
@@ -76,6 +78,10 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+TileType TileType::getOfScales(MLIRContext *context) {
+  return get(context, {32, 16}, Float8E8M0FNUType::get(context), Swizzle::None);
+}
+
 //===----------------------------------------------------------------------===//
 // TmemType, FragmentType
 //===----------------------------------------------------------------------===//
@@ -84,17 +90,19 @@ Type TmemType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type elementType;
   int64_t ctaGroup;
+  int64_t scaleSlots;
   if (parser.parseLess() || parseShapedElement(parser, shape, elementType) ||
-      parseOptionalCtaGroup(parser, ctaGroup) || parser.parseGreater())
+      parseAccumulatorOptions(parser, ctaGroup, scaleSlots) ||
+      parser.parseGreater())
     return {};
   return parser.getChecked<TmemType>(parser.getContext(), ArrayRef(shape),
-                                     elementType, ctaGroup);
+                                     elementType, ctaGroup, scaleSlots);
 }
 
 void TmemType::print(AsmPrinter &printer) const {
   printer << '<';
   printShapedElement(printer, getShape(), getElementType());
-  printOptionalCtaGroup(printer, getCtaGroup());
+  printAccumulatorOptions(printer, getCtaGroup(), getScaleSlots());
   printer << '>';
 }
 
@@ -110,7 +118,7 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError, TileType,
 
 LogicalResult TmemType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type elementType,
-                               int64_t ctaGroup) {
+                               int64_t ctaGroup, int64_t scaleSlots) {
   if (ctaGroup != 1 && ctaGroup != 2)
     return emitError() << "a CTA group has 1 or 2 CTAs, but got " << ctaGroup;
   if (shape.size() != 2 || !elementType.isF32())
@@ -126,7 +134,31 @@ LogicalResult TmemType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << owner << " of " << shape[0]
                        << " rows has a multiple of " << step
                        << " columns up to 256 (O2), but got " << shape[1];
+  if (scaleSlots < 0)
+    return emitError() << "the number of scale_slots is at least 1; leave it "
+                          "out if operands have no scales, but got "
+                       << scaleSlots;
+  if (scaleSlots && rowsPerCta != kTmemLanes)
+    return emitError() << owner << " with scale_slots has "
+                       << kTmemLanes * ctaGroup << " rows (O4), but got "
+                       << shape[0];
+  if (scaleSlots && shape[1] % 32)
+    return emitError() << owner << " with scale_slots has a multiple of 32 "
+                       << "columns (O4), but got " << shape[1];
   return success();
+}
+
+int64_t TmemType::getNumScaleTiles() const {
+  int64_t rows = getShape()[1],
+          last = TileType::kScaledRows - std::gcd(rows, TileType::kScaledRows);
+  return 1 + llvm::divideCeil(last + rows, TileType::kScaledRows);
+}
+
+int64_t TmemType::getColumns() const {
+  bool halves = getRowsPerCta() != kTmemLanes && getCtaGroup() == 2;
+  int64_t sums = halves ? getShape()[1] / 2 : getShape()[1],
+          scales = getScaleSlots() * getColumnsOfScales();
+  return llvm::alignTo(sums + scales, 16);
 }
 
 FragmentLayout TmemType::getFragmentLayout() const {

@@ -72,7 +72,7 @@ private:
   void forward(Operation *op, Block &out);
   void addMoves(Operation *op, ValueRange from, ValueRange to, Block &out);
 
-  // OpEvents.cpp: ends, slots, tiles, products.
+  // OpEvents.cpp: ends, slots, tiles.
   void walkStep(Operation *op, Block &out);
   void acquire(Operation *op, Block &out);
   void wait(Operation *op, Value end, StringRef kind, Block &out);
@@ -85,10 +85,12 @@ private:
   void requestWork(Operation *op, Block &out);
   void copy(Operation *op, const Place &place, StringRef name,
             std::optional<ClusterAxis> multicast, Block &out);
-  void multiply(Operation *op, Block &out);
-  void multiplyInRegisters(Operation *op, Block &out);
   void readAccumulator(Operation *op, Value accumulator, FragmentType fragment,
                        Block &out);
+
+  // ProductEvents.cpp
+  void multiply(Operation *op, Block &out);
+  void multiplyInRegisters(Operation *op, Block &out);
 
   // RoleEvents.cpp: tensor memory, stores, shares.
   void createMmaWarp(Operation *op, Block &out);

@@ -320,55 +320,6 @@ void EventWalker::requestWork(Operation *op, Block &out) {
 }
 
 //===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-EventWalker::Quantity EventWalker::getAccumulator(Operation *op, Value view) {
-  auto accumulator = view.getDefiningOp<AccumulatorOp>();
-  if (!accumulator) {
-    obstruct(op, "its accumulator may be of several stages");
-    return {};
-  }
-  Place place = getPlace(op, accumulator.getStage());
-  return {kNominalColumns, place.cursor,
-          cast<OutputPipelineType>(place.ring).getStageColumns()};
-}
-
-void EventWalker::multiply(Operation *op, Block &out) {
-  auto mma = cast<MmaOp>(op);
-  // An instruction multiplies 32 bytes of K (PTX ISA, tcgen05.mma shapes).
-  constexpr int64_t kStep = 32;
-  int64_t steps = mma.getA().getType().getRowBytes() / kStep;
-  Quantity into = getAccumulator(op, mma.getAccumulator());
-  std::optional<Quantity> a = getView(op, mma.getA()),
-                          b = getView(op, mma.getB());
-  bool ofPair = mma.getAccumulator().getType().getCtaGroup() == 2;
-  for (int64_t step = 0; step < steps; ++step) {
-    Fields fields{{"into", into}};
-    for (auto [name, view] : {std::pair("a", &a), std::pair("b", &b)})
-      if (*view) {
-        Quantity address = **view;
-        address.constant += step * kStep;
-        fields.push_back({name, address});
-      }
-    if (step > 0 || !mma.getAccumulate())
-      fields.push_back({"accumulates", {step > 0}});
-    add(ofPair ? "multiply by pair" : "multiply", op, kElected,
-        std::move(fields), out);
-  }
-}
-
-void EventWalker::multiplyInRegisters(Operation *op, Block &out) {
-  auto mma = cast<WarpgroupMmaOp>(op);
-  constexpr int64_t kStep = 32;
-  add("product fence", op, kAll, {}, out);
-  for (int64_t byte = 0; byte < mma.getA().getType().getRowBytes();
-       byte += kStep)
-    add("product", op, kAll, {}, out);
-  add("product commit", op, kAll, {}, out);
-}
-
-//===----------------------------------------------------------------------===//
 // All ops
 //===----------------------------------------------------------------------===//
 

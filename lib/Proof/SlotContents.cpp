@@ -106,8 +106,8 @@ SmallVector<SlotUse> SlotContents::getRead(Operation *op) const {
       uses.push_back(std::move(*use));
   };
   if (auto mma = dyn_cast<MmaOp>(op)) {
-    add(mma.getA(), std::nullopt);
-    add(mma.getB(), std::nullopt);
+    for (Value tile : mma.getTilesRead())
+      add(tile, std::nullopt);
   } else if (auto read = dyn_cast<ReadElementOp>(op)) {
     add(read.getRow(), read.getColumn());
   } else if (auto reader = dyn_cast<ViewReaderOpInterface>(op)) {

@@ -104,6 +104,13 @@ constexpr Row kRows[] = {
      "#into ^a ^b - ?accumulates"},
     {"tcgen05.mma.cta_group::2.kind::*.collector::a::discard",
      "multiply by pair", "#into ^a ^b - ?accumulates"},
+    {"tcgen05.cp.cta_group::1.32x128b.warpx4", "copy scales", "- ^from"},
+    {"tcgen05.cp.cta_group::2.32x128b.warpx4", "copy scales of pair",
+     "- ^from"},
+    {"tcgen05.mma.cta_group::1.kind::*.block_scale.collector::a::discard",
+     "multiply scaled", "#into ^a ^b - - - ?accumulates"},
+    {"tcgen05.mma.cta_group::2.kind::*.block_scale.collector::a::discard",
+     "multiply scaled by pair", "#into ^a ^b - - - ?accumulates"},
     {"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64",
      "commit", "@at"},
     {"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster."

@@ -76,8 +76,8 @@ void makeA(BlockwiseData &data, uint64_t seed) {
   float values[scaleBlock];
   for (int64_t row = 0; row < data.m; ++row)
     for (int64_t block = 0; block < data.kBlocks(); ++block) {
-      int64_t start = row * data.k + block * scaleBlock;
-      int64_t count = std::min(scaleBlock, data.k - block * scaleBlock);
+      int64_t start = row * data.k + block * data.kBlock;
+      int64_t count = std::min(data.kBlock, data.k - block * data.kBlock);
       for (int64_t i = 0; i < count; ++i)
         values[i] = nearNormal(stream, start + i);
       float scale = scaleFor(data.types.a, maximumMagnitude(values, count));
@@ -93,9 +93,9 @@ void makeB(BlockwiseData &data, uint64_t seed) {
   for (int64_t nBlock = 0; nBlock < data.nBlocks(); ++nBlock)
     for (int64_t kBlock = 0; kBlock < data.kBlocks(); ++kBlock) {
       int64_t rows = std::min(data.bBlock, data.n - nBlock * data.bBlock);
-      int64_t columns = std::min(scaleBlock, data.k - kBlock * scaleBlock);
+      int64_t columns = std::min(data.kBlock, data.k - kBlock * data.kBlock);
       auto start = [&](int64_t row) {
-        return (nBlock * data.bBlock + row) * data.k + kBlock * scaleBlock;
+        return (nBlock * data.bBlock + row) * data.k + kBlock * data.kBlock;
       };
       float amax = 0;
       for (int64_t row = 0; row < rows; ++row) {
@@ -150,13 +150,14 @@ void plantSpecials(BlockwiseData &data, uint64_t seed) {
 
 BlockwiseData makeBlockwiseData(int64_t m, int64_t n, int64_t k, uint64_t seed,
                                 DataKind kind, OperandTypes types,
-                                int64_t bBlock) {
+                                int64_t bBlock, int64_t kBlock) {
   BlockwiseData data;
   data.types = types;
   data.m = m;
   data.n = n;
   data.k = k;
   data.bBlock = bBlock;
+  data.kBlock = kBlock;
   data.aScaleStride = (m + 3) / 4 * 4;
   data.a.assign(m * k * byteSize(types.a), 0);
   data.b.assign(n * k * byteSize(types.b), 0);

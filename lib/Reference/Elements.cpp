@@ -23,8 +23,11 @@ const Values &valuesOf(ElementType type) {
     return values;
   };
   static const Values e4m3 = make(ElementType::F8E4M3FN),
-                      e5m2 = make(ElementType::F8E5M2);
-  return type == ElementType::F8E4M3FN ? e4m3 : e5m2;
+                      e5m2 = make(ElementType::F8E5M2),
+                      powers = make(ElementType::F8E8M0FNU);
+  return type == ElementType::F8E4M3FN ? e4m3
+         : type == ElementType::F8E5M2 ? e5m2
+                                       : powers;
 }
 
 void storeBits(ElementType type, void *data, uint64_t element, uint32_t bits) {

@@ -44,9 +44,33 @@ uint64_t roundMagnitude(const Format &format, double magnitude) {
   return biased ? kept + (uint64_t(biased - 1) << format.mantissaBits) : kept;
 }
 
+// Powers of two: code c is 2^(c - 127), and the last code is NaN.
+constexpr int powerBias = 127;
+constexpr uint32_t powerNaN = 255;
+
+double decodePower(uint32_t bits) {
+  return bits == powerNaN ? NAN
+                          : std::ldexp(1.0, static_cast<int>(bits) - powerBias);
+}
+
+/// The nearest power by its logarithm; the least one for zero and negative
+/// numbers. No code stands for infinity, which becomes NaN.
+uint32_t encodePower(double value) {
+  if (std::isnan(value) || std::isinf(value))
+    return powerNaN;
+  if (value <= 0)
+    return 0;
+  int exponent;
+  double fraction = std::frexp(value, &exponent); // from 0.5 to below 1
+  exponent += fraction * fraction >= 0.5 ? 0 : -1;
+  return static_cast<uint32_t>(std::clamp(exponent + powerBias, 0, 254));
+}
+
 } // namespace
 
 double decodeBits(ElementType type, uint32_t bits) {
+  if (type == ElementType::F8E8M0FNU)
+    return decodePower(bits);
   const Format &format = *floatFormat(type);
   uint32_t magnitude = bits & (signBit(format) - 1);
   uint32_t mantissa = magnitude & ((1u << format.mantissaBits) - 1);
@@ -64,6 +88,8 @@ double decodeBits(ElementType type, uint32_t bits) {
 }
 
 uint32_t encodeBits(ElementType type, double value) {
+  if (type == ElementType::F8E8M0FNU)
+    return encodePower(value);
   const Format &format = *floatFormat(type);
   if (std::isnan(value))
     return signBit(format) - 1;

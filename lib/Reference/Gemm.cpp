@@ -89,14 +89,14 @@ public:
 
 private:
   int64_t depth(int64_t kBlock) const {
-    return std::min(scaleBlock, data.k - kBlock * scaleBlock);
+    return std::min(data.kBlock, data.k - kBlock * data.kBlock);
   }
 
   /// A K block of one row to `line`; zeros if there is no such row.
   void decodeRow(ElementType type, const std::vector<uint8_t> &operand,
                  bool exists, int64_t row, int64_t kBlock) {
     if (exists)
-      decode(type, operand.data(), row * data.k + kBlock * scaleBlock,
+      decode(type, operand.data(), row * data.k + kBlock * data.kBlock,
              depth(kBlock), line);
     else
       std::fill_n(line, scaleBlock, 0.0);
@@ -180,8 +180,8 @@ std::vector<BlockProduct> multiplyBlocks(const BlockwiseData &data, int64_t row,
   double a[scaleBlock], b[scaleBlock];
   for (int64_t kBlock = 0; kBlock < data.kBlocks(); ++kBlock) {
     BlockProduct product;
-    int64_t begin = kBlock * scaleBlock;
-    int64_t count = std::min(data.k - begin, scaleBlock);
+    int64_t begin = kBlock * data.kBlock;
+    int64_t count = std::min(data.k - begin, data.kBlock);
     decode(data.types.a, data.a.data(), row * data.k + begin, count, a);
     decode(data.types.b, data.b.data(), column * data.k + begin, count, b);
     for (int64_t k = 0; k < count; ++k) {

@@ -12,6 +12,7 @@ cu::TensorMapDataType dataType(tensor::ElementType type) {
   switch (type) {
   case tensor::ElementType::F8E4M3FN:
   case tensor::ElementType::F8E5M2:
+  case tensor::ElementType::F8E8M0FNU:
   case tensor::ElementType::I8:
     return Type::UInt8;
   case tensor::ElementType::BF16:

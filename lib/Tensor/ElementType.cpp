@@ -12,7 +12,7 @@ struct Entry {
   ElementType type;
   std::string_view spelling, arrayName;
   unsigned bytes;
-  std::optional<FloatFormat> format; ///< none of integers
+  std::optional<FloatFormat> format; ///< none of integers and powers of two
 };
 
 /// In the order of the enum.
@@ -21,6 +21,7 @@ const std::array<Entry, kElementTypes.size()> entries = {{
      FloatFormat{4, 3, /*hasInfinity=*/false, /*saturates=*/true}},
     {ElementType::F8E5M2, "f8E5M2", "float8_e5m2", 1,
      FloatFormat{5, 2, /*hasInfinity=*/true, /*saturates=*/true}},
+    {ElementType::F8E8M0FNU, "f8E8M0FNU", "float8_e8m0fnu", 1, std::nullopt},
     {ElementType::BF16, "bf16", "bfloat16", 2,
      FloatFormat{8, 7, /*hasInfinity=*/true, /*saturates=*/false}},
     {ElementType::F16, "f16", "float16", 2,

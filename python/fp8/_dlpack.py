@@ -36,8 +36,9 @@ TYPES = {
     (4, 16): "bf16",
     (10, 8): "f8E4M3FN",
     (12, 8): "f8E5M2",
+    (14, 8): "f8E8M0FNU",
 }
-"""MLIR's names of types, by DLDataTypeCode and bits. 10 is kDLFloat8_e4m3fn, 12 kDLFloat8_e5m2."""
+"""MLIR's names of types, by DLDataTypeCode and bits. 10 is kDLFloat8_e4m3fn, 12 kDLFloat8_e5m2, 14 kDLFloat8_e8m0fnu."""
 
 get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 get_pointer.argtypes, get_pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p

@@ -22,6 +22,7 @@ BYTECODE = {
     "structured": dict(source="examples/structured.mlir", chip="sm_100a", phases=["structured", "linear"]),
     "bf16-gemm": dict(source="examples/bf16_gemm.mlir", chip="sm_100a", phases=["structured", "linear"]),
     "tensorwise-gemm": dict(source="examples/tensorwise_gemm.mlir", chip="sm_100a", phases=["structured", "linear"]),
+    "mxfp8-gemm": dict(source="examples/mxfp8_gemm.mlir", chip="sm_100a", phases=["structured", "linear"]),
     "hopper": dict(source="examples/hopper.mlir", chip="sm_90a", phases=["structured", "linear"]),
     "explicit": dict(source="test/Run/explicit.mlir", chip="sm_100a", phases=["structured", "linear"]),
     "by-hand": dict(source="test/Run/linear.mlir", chip="sm_100a", phases=["linear"]),

@@ -31,7 +31,7 @@ HOPPER = [
     kernels.Kernel("hopper-cluster", kernels.GEMM, "tile = 64 x 16 x 128, cluster = 2 x 1, stages = 2"),
     kernels.Kernel("hopper-split", kernels.GEMM, "tile = 64 x 16 x 128, split_k = 2, stages = 2"),
 ]
-BLACKWELL = kernels.PTX_KERNELS + [kernels.Kernel(name, f"examples/{name}_gemm.mlir") for name in ("bf16", "tensorwise")]
+BLACKWELL = kernels.PTX_KERNELS + [kernels.Kernel(name, f"examples/{name}_gemm.mlir") for name in ("bf16", "tensorwise", "mxfp8")]
 
 # The unit tests of single instructions. What takes long is left out.
 TESTED = ("SimulatorAsyncTests", "SimulatorInstructionTests", "SimulatorWgmmaTests")

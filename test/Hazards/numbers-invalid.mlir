@@ -101,5 +101,5 @@ func.func private @columns_of_a_pair(!fp8.mma_warp<!fp8.output_pipeline<2, 256x4
 // -----
 
 // 37: operands of four bits, which the seeds plan.
-// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'f4E2M1FN'}}
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, f8E8M0FNU, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'f4E2M1FN'}}
 func.func private @fp4(!fp8.tile<128x256xf4E2M1FN, swizzle_128b>)

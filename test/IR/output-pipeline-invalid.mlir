@@ -29,3 +29,35 @@ func.func @per_k_of_producer(%p: !fp8.producer<!acc>) -> !fp8.producer<!acc> att
   }
   return %n : !fp8.producer<!acc>
 }
+
+// -----
+
+// expected-error @below {{an accumulator with scale_slots has 128 rows (O4), but got 64}}
+func.func private @scaled_rows(!fp8.mma_warp<!fp8.output_pipeline<2, 64x128xf32, scale_slots = 2>>)
+
+// -----
+
+// Sums of 224 columns, and scales of 4 + 12 columns in two slots, take 256.
+func.func private @scaled_columns(!fp8.mma_warp<!fp8.output_pipeline<2, 256x224xf32, cta_group = 2, scale_slots = 2>>)
+// expected-error @below {{2 stages of 272 columns do not fit the 512 columns of tensor memory (O3); at most 1 stages do}}
+func.func private @too_many_scaled_columns(!fp8.mma_warp<!fp8.output_pipeline<2, 256x224xf32, cta_group = 2, scale_slots = 3>>)
+
+// -----
+
+// expected-error @below {{an accumulator of a CTA pair with scale_slots has a multiple of 32 columns (O4), but got 240}}
+func.func private @odd_scaled_columns(!fp8.mma_warp<!fp8.output_pipeline<2, 256x240xf32, cta_group = 2, scale_slots = 1>>)
+
+// -----
+
+// expected-error @below {{the number of scale_slots is at least 1; leave it out if operands have no scales, but got -1}}
+func.func private @negative(!fp8.mma_warp<!fp8.output_pipeline<2, 128x128xf32, scale_slots = -1>>)
+
+// -----
+
+// expected-error @below {{expected cta_group or scale_slots}}
+func.func private @option(!fp8.mma_warp<!fp8.output_pipeline<2, 128x128xf32, scaled>>)
+
+// -----
+
+// expected-error @below {{expected scale_slots}}
+func.func private @second_option(!fp8.mma_warp<!fp8.output_pipeline<2, 128x128xf32, cta_group = 2, scaled>>)

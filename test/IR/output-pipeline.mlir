@@ -47,3 +47,19 @@ func.func @tile(%m: !fp8.mma_warp<!acc>, %e: !fp8.ready<!fp8.epilogue_warp<!acc>
   }
   return %m1, %e1 : !fp8.mma_warp<!acc>, !fp8.epilogue_warp<!acc>
 }
+
+!scaled_acc = !fp8.output_pipeline<1, 256x256xf32, cta_group = 2, scale_slots = 4>
+!tile = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!scales = !fp8.tile<32x16xf8E8M0FNU>
+
+// The scales of a product: those of A, then those of each 128 rows of B; with B's first row in them, and the number of their slot.
+// CHECK-LABEL: func.func @scaled
+func.func @scaled(%m: !fp8.mma_stage<!scaled_acc>, %a: !tile, %b: !tile, %as: !scales, %bs0: !scales, %bs1: !scales, %more: i1, %slot: index)
+    -> !fp8.mma_stage<!scaled_acc> attributes {fp8.linear} {
+  %d = fp8.accumulator %m : !fp8.mma_stage<!scaled_acc>
+  // CHECK: fp8.mma %{{.*}}, %[[A:.*]], %[[B:.*]] scaled_by(%[[S:.*]], %[[T:.*]], %[[U:.*]]) accumulate(%{{.*}}) : !fp8.tmem<256x256xf32, cta_group = 2, scale_slots = 4>, !tile, !tile
+  fp8.mma %d, %a, %b scaled_by(%as, %bs0, %bs1) accumulate(%more) : !fp8.tmem<256x256xf32, cta_group = 2, scale_slots = 4>, !tile, !tile
+  // CHECK: fp8.mma %{{.*}}, %[[A]], %[[B]] scaled_by(%[[S]], %[[T]], %[[U]]) from %[[ROW:.*]] at %[[ROW]] :
+  fp8.mma %d, %a, %b scaled_by(%as, %bs0, %bs1) from %slot at %slot : !fp8.tmem<256x256xf32, cta_group = 2, scale_slots = 4>, !tile, !tile
+  return %m : !fp8.mma_stage<!scaled_acc>
+}

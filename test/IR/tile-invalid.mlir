@@ -112,40 +112,155 @@ func.func @unswizzled(%d: !fp8.tmem<128x128xf32>, %a: !a) attributes {fp8.linear
 
 // -----
 
-// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'i0'}}
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, f8E8M0FNU, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'i0'}}
 func.func private @no_bits(!fp8.tile<1x128xi0>)
 
 // -----
 
-// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'i24'}}
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, f8E8M0FNU, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'i24'}}
 func.func private @three_bytes(!fp8.tile<1x128xi24>)
 
 // -----
 
-// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'i128'}}
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, f8E8M0FNU, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'i128'}}
 func.func private @quad(!fp8.tile<1x128xi128>)
 
 // -----
 
-// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'f80'}}
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, f8E8M0FNU, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'f80'}}
 func.func private @extended(!fp8.tile<1x128xf80>)
 
 // -----
 
-// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'si32'}}
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, f8E8M0FNU, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'si32'}}
 func.func private @signed(!fp8.tile<1x128xsi32>)
 
 // -----
 
-// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'i4'}}
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, f8E8M0FNU, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'i4'}}
 func.func private @half_byte(!fp8.tile<1x128xi4>)
 
 // -----
 
-// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'f8E8M0FNU'}}
-func.func private @e8m0(!fp8.tile<1x128xf8E8M0FNU>)
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, f8E8M0FNU, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'f8E4M3'}}
+func.func private @other_float8(!fp8.tile<1x128xf8E4M3>)
 
 // -----
 
-// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'index'}}
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, f8E8M0FNU, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'index'}}
 func.func private @index(!fp8.tile<1x128xindex>)
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!s = !fp8.tile<32x16xf8E8M0FNU>
+func.func @no_columns_for_scales(%d: !fp8.tmem<128x128xf32>, %a: !a, %s: !s) attributes {fp8.linear} {
+  // expected-error @below {{takes scales of 1 slot, but the accumulator has room for those of 0 (A6); write 'scale_slots = 1' in its type}}
+  fp8.mma %d, %a, %a scaled_by(%s, %s) : !fp8.tmem<128x128xf32>, !a, !a
+  return
+}
+
+// -----
+
+!a = !fp8.tile<128x64xbf16, swizzle_128b>
+!s = !fp8.tile<32x16xf8E8M0FNU>
+func.func @scaled_bf16(%d: !fp8.tmem<128x128xf32, scale_slots = 1>, %a: !a, %s: !s) attributes {fp8.linear} {
+  // expected-error @below {{scales operands of f8E4M3FN and f8E5M2 only (A6), but got '!fp8.tile<128x64xbf16, swizzle_128b>'}}
+  fp8.mma %d, %a, %a scaled_by(%s, %s) : !fp8.tmem<128x128xf32, scale_slots = 1>, !a, !a
+  return
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!s = !fp8.tile<32x16xf8E8M0FNU>
+func.func @scales_of_half_of_b(%d: !fp8.tmem<256x256xf32, cta_group = 2, scale_slots = 1>, %a: !a, %s: !s) attributes {fp8.linear} {
+  // expected-error @below {{needs 3 tiles of scales, one for A and 2 for the 256 rows of B (A6), but got 2}}
+  fp8.mma %d, %a, %a scaled_by(%s, %s) : !fp8.tmem<256x256xf32, cta_group = 2, scale_slots = 1>, !a, !a
+  return
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+func.func @scales_of_another_type(%d: !fp8.tmem<128x128xf32, scale_slots = 1>, %a: !a, %s: !fp8.tile<1x128xf32>) attributes {fp8.linear} {
+  // expected-error @below {{operand #3 must be variadic of tile of 32x16xf8E8M0FNU, the scales of 128 rows, but got '!fp8.tile<1x128xf32>'}}
+  "fp8.mma"(%d, %a, %a, %s, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 2, 0, 0, 0>}>
+      : (!fp8.tmem<128x128xf32, scale_slots = 1>, !a, !a, !fp8.tile<1x128xf32>, !fp8.tile<1x128xf32>) -> ()
+  return
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!s = !fp8.tile<32x16xf8E8M0FNU>
+!ring = !fp8.pipeline<3, a: !a, as: !s, bs: !s>
+func.func @fewer_slots_than_the_ring(%d: !fp8.tmem<128x128xf32, scale_slots = 2>, %in: !fp8.consumer_stage<!ring>) -> !fp8.consumer_stage<!ring>
+    attributes {fp8.linear} {
+  %a = fp8.tile %in["a"] : !fp8.consumer_stage<!ring>
+  %as = fp8.tile %in["as"] : !fp8.consumer_stage<!ring>
+  %bs = fp8.tile %in["bs"] : !fp8.consumer_stage<!ring>
+  // expected-error @below {{takes scales of 3 slots, but the accumulator has room for those of 2 (A6); write 'scale_slots = 3' in its type}}
+  fp8.mma %d, %a, %a scaled_by(%as, %bs) : !fp8.tmem<128x128xf32, scale_slots = 2>, !a, !a
+  return %in : !fp8.consumer_stage<!ring>
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!s = !fp8.tile<32x16xf8E8M0FNU>
+!ring = !fp8.pipeline<3, a: !a, as: !s, bs: !s>
+func.func @scales_of_two_stages(%d: !fp8.tmem<128x128xf32, scale_slots = 3>, %in: !fp8.consumer_stage<!ring>, %other: !fp8.consumer_stage<!ring>)
+    -> (!fp8.consumer_stage<!ring>, !fp8.consumer_stage<!ring>) attributes {fp8.linear} {
+  %a = fp8.tile %in["a"] : !fp8.consumer_stage<!ring>
+  %as = fp8.tile %in["as"] : !fp8.consumer_stage<!ring>
+  %bs = fp8.tile %other["bs"] : !fp8.consumer_stage<!ring>
+  // expected-error @below {{takes tiles of scales of two stages (A6); put them into one slot}}
+  fp8.mma %d, %a, %a scaled_by(%as, %bs) : !fp8.tmem<128x128xf32, scale_slots = 3>, !a, !a
+  return %in, %other : !fp8.consumer_stage<!ring>, !fp8.consumer_stage<!ring>
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+func.func @slot_of_no_scales(%d: !fp8.tmem<128x128xf32>, %a: !a, %slot: index) attributes {fp8.linear} {
+  // expected-error @below {{names a slot, which only scales have (A6); leave it out}}
+  fp8.mma %d, %a, %a at %slot : !fp8.tmem<128x128xf32>, !a, !a
+  return
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!s = !fp8.tile<32x16xf8E8M0FNU>
+!ring = !fp8.pipeline<3, a: !a, as: !s, bs: !s>
+func.func @slot_of_a_ring(%d: !fp8.tmem<128x128xf32, scale_slots = 3>, %in: !fp8.consumer_stage<!ring>, %slot: index) -> !fp8.consumer_stage<!ring>
+    attributes {fp8.linear} {
+  %a = fp8.tile %in["a"] : !fp8.consumer_stage<!ring>
+  %as = fp8.tile %in["as"] : !fp8.consumer_stage<!ring>
+  %bs = fp8.tile %in["bs"] : !fp8.consumer_stage<!ring>
+  // expected-error @below {{names a slot, which is derived (A6); leave it out}}
+  fp8.mma %d, %a, %a scaled_by(%as, %bs) at %slot : !fp8.tmem<128x128xf32, scale_slots = 3>, !a, !a
+  return %in : !fp8.consumer_stage<!ring>
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+func.func @row_of_no_scales(%d: !fp8.tmem<128x128xf32>, %a: !a, %row: index) attributes {fp8.linear} {
+  // expected-error @below {{names a row of B's scales, but has no scales (A6); leave it out}}
+  fp8.mma %d, %a, %a from %row : !fp8.tmem<128x128xf32>, !a, !a
+  return
+}
+
+// -----
+
+// Tiles of 96 rows of B begin at rows 0, 32, 64 and 96 of a tile of scales, and so may touch two.
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!b = !fp8.tile<96x128xf8E4M3FN, swizzle_128b>
+!s = !fp8.tile<32x16xf8E8M0FNU>
+func.func @second_tile(%d: !fp8.tmem<128x96xf32, scale_slots = 1>, %a: !a, %b: !b, %s: !s, %row: index) attributes {fp8.linear} {
+  // expected-error @below {{needs 3 tiles of scales, one for A and 2 for the 96 rows of B (A6), but got 2}}
+  fp8.mma %d, %a, %b scaled_by(%s, %s) from %row : !fp8.tmem<128x96xf32, scale_slots = 1>, !a, !b
+  return
+}

@@ -16,7 +16,7 @@ ROW = Tile((1, 128), "f32")
 OPERAND = Tile((128, 128), "f8E4M3FN", swizzle=128)
 
 
-@pytest.mark.parametrize("name, chip", [("structured", "sm_100a"), ("hopper", "sm_90a"), ("bf16_gemm", "sm_100a"), ("tensorwise_gemm", "sm_100a")])
+@pytest.mark.parametrize("name, chip", [("structured", "sm_100a"), ("hopper", "sm_90a"), ("bf16_gemm", "sm_100a"), ("tensorwise_gemm", "sm_100a"), ("mxfp8_gemm", "sm_100a")])
 def test_example_is_the_kernel_written_by_hand(name, chip, compiler, example, tmp_path):
     by_hand = (ROOT / "examples" / f"{name}.mlir").read_text()
     assert compiler.ptx(example(name), chip, tmp_path) == compiler.ptx(by_hand, chip, tmp_path)

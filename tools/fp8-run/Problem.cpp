@@ -26,6 +26,7 @@ struct Operand {
   bool padded; ///< its rows are padded to 16 bytes, as TMA wants them
   bool common; ///< all products of a batch have it in common
   bool optional;
+  bool tiled = false; ///< in tiles, as the scales of MXFP8 lie
 };
 
 int64_t blocks(int64_t extent, int64_t block) {
@@ -61,9 +62,28 @@ Operand makeOperand(const gemm::OperandInfo &info, const GemmSizes &sizes) {
           info.optional};
 }
 
+/// A scale for each block of a row of A or of B.
+Operand makeMxScales(std::string_view name, int64_t rows,
+                     const GemmSizes &sizes) {
+  return {name,
+          rows,
+          blocks(sizes.k, gemm::kMxBlock),
+          ElementType::F8E8M0FNU,
+          /*padded=*/false,
+          /*common=*/false,
+          /*optional=*/false,
+          /*tiled=*/true};
+}
+
 std::vector<Operand> operandsOf(const GemmSizes &sizes) {
   std::vector<Operand> operands;
   for (const gemm::OperandInfo &info : gemm::getOperands(sizes.bBlock)) {
+    bool ofA = info.operand == gemm::Operand::AScale;
+    if (sizes.isMx() && (ofA || info.operand == gemm::Operand::BScale)) {
+      operands.push_back(
+          makeMxScales(info.name, ofA ? sizes.m : sizes.n, sizes));
+      continue;
+    }
     operands.push_back(makeOperand(info, sizes));
     if (info.operand != gemm::Operand::BScale)
       continue;
@@ -95,10 +115,26 @@ std::string listOperands(const std::vector<Operand> &operands) {
   return list(false) + ", and may have " + list(true);
 }
 
+/// Sizes with the elements that share a scale, which the scales' type tells.
+GemmSizes makeSizes(const Manifest &manifest) {
+  GemmSizes sizes;
+  std::optional<unsigned> scales = manifest.findArgument("a_scale");
+  if (scales && manifest.arguments[*scales].dtype == ElementType::F8E8M0FNU) {
+    sizes.bBlock = 1;
+    sizes.kBlock = gemm::kMxBlock;
+  }
+  return sizes;
+}
+
 /// The rows of B that share a scale.
 launch::Expected<int64_t> readBBlock(const Manifest &manifest) {
-  int64_t block = gemm::kDefaultBBlock;
+  GemmSizes sizes = makeSizes(manifest);
+  int64_t block = sizes.bBlock;
   for (const auto &[name, value] : manifest.problemOptions) {
+    if (sizes.isMx())
+      return Error{"blockwise_gemm with scales of f8E8M0FNU has no options, "
+                   "but the manifest has '" +
+                   name + "'; remove it"};
     if (name != "b_block")
       return Error{"blockwise_gemm has no option '" + name +
                    "'; its only option is b_block"};
@@ -140,7 +176,7 @@ std::optional<Error> checkScales(const Manifest &manifest) {
 /// Each argument is one operand, and each operand one argument of rank 2; of
 /// rank 3 in a batch.
 std::optional<Error> checkOperands(const Manifest &manifest) {
-  std::vector<Operand> operands = operandsOf({});
+  std::vector<Operand> operands = operandsOf(makeSizes(manifest));
   for (const launch::ArgumentSpec &argument : manifest.arguments) {
     auto operand = std::find_if(
         operands.begin(), operands.end(),
@@ -149,6 +185,13 @@ std::optional<Error> checkOperands(const Manifest &manifest) {
       return Error{"argument '" + argument.name +
                    "' is not an operand of blockwise_gemm, which has " +
                    listOperands(operands)};
+    if (operand->tiled) {
+      if (argument.shape.size() != 4 || isBatch(manifest))
+        return Error{"argument '" + argument.name +
+                     "' has scales of f8E8M0FNU, which lie in tiles, "
+                     "(ceil(rows/128), ceil(K/128), 32, 16), without a batch"};
+      continue;
+    }
     bool inBatch = isBatch(manifest) && !operand->common;
     if (argument.shape.size() != (inBatch ? 3 : 2))
       return Error{
@@ -253,16 +296,30 @@ launch::Expected<int64_t> batchStride(const launch::ArgumentSpec &spec,
                std::to_string(stride) + "; they would overlap"};
 }
 
-launch::Expected<PreparedArgument>
-layOut(const launch::ArgumentSpec &spec, const Operand &operand,
-       std::optional<int64_t> batch, uint64_t memoryLimit, uint64_t &memory) {
+/// Tiles of scales, one after another.
+bool layOutTiles(const Operand &operand, PreparedArgument &argument) {
+  constexpr int64_t kRows = gemm::kMxTileRows / 4,
+                    kColumns = 4 * gemm::kMxTileBlocks;
+  int64_t ofRows = blocks(operand.rows, gemm::kMxTileRows),
+          ofColumns = blocks(operand.columns, gemm::kMxTileBlocks);
+  argument.value.shape = {ofRows, ofColumns, kRows, kColumns};
+  argument.value.strides = {ofColumns * kRows * kColumns, kRows * kColumns,
+                            kColumns, 1};
+  return __builtin_mul_overflow(uint64_t(ofRows),
+                                uint64_t(argument.value.strides[0]),
+                                &argument.elements);
+}
+
+/// A matrix, or those of a batch.
+launch::Expected<bool> layOutMatrices(const launch::ArgumentSpec &spec,
+                                      const Operand &operand,
+                                      std::optional<int64_t> batch,
+                                      PreparedArgument &argument) {
   launch::Expected<int64_t> stride = rowStride(spec, operand);
   if (!stride)
     return stride.takeError();
-  PreparedArgument argument;
   argument.value.shape = {operand.rows, operand.columns};
   argument.value.strides = {*stride, 1};
-  uint64_t bytes = 0;
   bool overflow = __builtin_mul_overflow(uint64_t(operand.rows),
                                          uint64_t(*stride), &argument.elements);
   if (batch && !operand.common) {
@@ -277,10 +334,23 @@ layOut(const launch::ArgumentSpec &spec, const Operand &operand,
         __builtin_mul_overflow(uint64_t(*batch), uint64_t(*apart), &all);
     argument.elements = *batch ? std::max(argument.elements, all) : 0;
   }
-  overflow |= __builtin_mul_overflow(argument.elements,
-                                     tensor::byteSize(spec.dtype), &bytes) ||
-              __builtin_add_overflow(memory, bytes, &memory);
-  if (overflow || memory > memoryLimit)
+  return overflow;
+}
+
+launch::Expected<PreparedArgument>
+layOut(const launch::ArgumentSpec &spec, const Operand &operand,
+       std::optional<int64_t> batch, uint64_t memoryLimit, uint64_t &memory) {
+  PreparedArgument argument;
+  launch::Expected<bool> overflow =
+      operand.tiled ? layOutTiles(operand, argument)
+                    : layOutMatrices(spec, operand, batch, argument);
+  if (!overflow)
+    return overflow.takeError();
+  uint64_t bytes = 0;
+  if (*overflow ||
+      __builtin_mul_overflow(argument.elements, tensor::byteSize(spec.dtype),
+                             &bytes) ||
+      __builtin_add_overflow(memory, bytes, &memory) || memory > memoryLimit)
     return Error{"the operands take more than " + std::to_string(memoryLimit) +
                  " bytes; choose smaller sizes or raise --memory-limit"};
   argument.name = spec.name;
@@ -295,8 +365,11 @@ launch::Expected<GemmSizes> resolveSizes(const Manifest &manifest,
                                          const Options &options) {
   if (auto error = checkOperands(manifest))
     return *error;
-  launch::Expected<int64_t> m = resolveSize(
-      manifest, "m", options.m, {{"a", 0}, {"d", 0}, {"a_scale", 1}});
+  GemmSizes sizes = makeSizes(manifest);
+  launch::Expected<int64_t> m =
+      sizes.isMx() ? resolveSize(manifest, "m", options.m, {{"a", 0}, {"d", 0}})
+                   : resolveSize(manifest, "m", options.m,
+                                 {{"a", 0}, {"d", 0}, {"a_scale", 1}});
   if (!m)
     return m.takeError();
   launch::Expected<int64_t> n =
@@ -310,7 +383,10 @@ launch::Expected<GemmSizes> resolveSizes(const Manifest &manifest,
   launch::Expected<int64_t> bBlock = readBBlock(manifest);
   if (!bBlock)
     return bBlock.takeError();
-  GemmSizes sizes{*m, *n, *k, std::nullopt, *bBlock};
+  sizes.m = *m;
+  sizes.n = *n;
+  sizes.k = *k;
+  sizes.bBlock = *bBlock;
   if (isBatch(manifest)) {
     launch::Expected<int64_t> batch = resolveSize(
         manifest, "batch", options.batch, {{"a", 0}, {"b", 0}, {"d", 0}});
@@ -330,7 +406,8 @@ launch::Expected<BlockwiseGemm> BlockwiseGemm::make(const Manifest &manifest,
   if (!sizes)
     return sizes.takeError();
   BlockwiseGemm gemm;
-  gemm.sums = reference::sumsOf(manifest.chip, manifest.problem != "gemm");
+  gemm.sums = reference::sumsOf(manifest.chip,
+                                manifest.problem != "gemm" && !sizes->isMx());
   gemm.gemmSizes = *sizes;
   gemm.seed = options.seed;
   gemm.kind = options.data;

@@ -10,7 +10,8 @@
 // What follows the sum is optional: d = d_scale * f(sum + beta * c + bias),
 // where f is what --elementwise says. The option b_block, 128 unless the
 // manifest says otherwise, is the number of rows of B that share a scale; with
-// 1 b_scale is laid out as b_scale_row. Where d has three dimensions, so have
+// 1 b_scale is laid out as b_scale_row. Scales of f8E8M0FNU are those of MXFP8,
+// one for each 32 elements of a row of A and of B. Where d has three dimensions, so have
 // the others but beta, bias and d_scale: a batch, whose products have data of
 // their own.
 #ifndef FP8_TOOLS_FP8RUN_PROBLEM_H
@@ -32,6 +33,10 @@ struct GemmSizes {
   int64_t m = 0, n = 0, k = 0;
   std::optional<int64_t> batch;          ///< absent: the operands are matrices
   int64_t bBlock = gemm::kDefaultBBlock; ///< rows of B that share a scale
+  int64_t kBlock = gemm::kScaleBlock;    ///< elements along K that share one
+
+  /// True if the scales are those of MXFP8.
+  bool isMx() const { return kBlock == gemm::kMxBlock; }
 };
 
 /// Sizes from the flags and from what the manifest's shapes fix. A size that
@@ -72,6 +77,7 @@ private:
   void adaptScales(reference::BlockwiseData &data);
   /// Makes one product of a batch, or the only one.
   void prepareMatrix(int64_t matrix);
+  void fillMxScales(const reference::BlockwiseData &operands);
   bool changesPadding(const std::vector<uint8_t> &d) const;
   PreparedArgument *find(gemm::Operand operand);
 

@@ -37,6 +37,25 @@ void fillRounded(PreparedArgument &argument, int64_t matrix,
                        source[row * sourceStride + column]);
 }
 
+/// Scales of rows and blocks, `scaleAt(row, block)`, to tiles. Beyond the rows
+/// they are NaN; beyond K they multiply zeros, and are as large as they can be.
+template <typename ScaleAt>
+void fillTiles(PreparedArgument &argument, int64_t rows, int64_t blocks,
+               ScaleAt scaleAt) {
+  constexpr int64_t kTileBlocks = gemm::kMxTileBlocks;
+  int64_t tiles = argument.value.shape[1];
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t block = 0; block < tiles * kTileBlocks; ++block) {
+      int64_t tile = row / gemm::kMxTileRows * tiles + block / kTileBlocks,
+              place = row % 32 * argument.columns() +
+                      row % gemm::kMxTileRows / 32 * kTileBlocks +
+                      block % kTileBlocks;
+      reference::store(argument.value.dtype, argument.bytes.data(),
+                       tile * argument.value.strides[1] + place,
+                       block < blocks ? scaleAt(row, block) : 0x1p127);
+    }
+}
+
 /// The seed of a product of a batch; the first has the run's.
 uint64_t seedOf(uint64_t seed, int64_t matrix) {
   return seed + uint64_t(matrix) * 0x9e3779b97f4a7c15;
@@ -119,15 +138,17 @@ void BlockwiseGemm::prepare() {
 
 void BlockwiseGemm::prepareMatrix(int64_t matrix) {
   int64_t n = gemmSizes.n;
-  data.push_back(reference::makeBlockwiseData(gemmSizes.m, n, gemmSizes.k,
-                                              seedOf(seed, matrix), kind,
-                                              operandTypes, gemmSizes.bBlock));
+  data.push_back(reference::makeBlockwiseData(
+      gemmSizes.m, n, gemmSizes.k, seedOf(seed, matrix), kind, operandTypes,
+      gemmSizes.bBlock, gemmSizes.kBlock));
   reference::BlockwiseData &operands = data.back();
   adaptScales(operands);
   expected.push_back(reference::computeReference(operands));
   reference::applyEpilogue(prepareEpilogue(matrix), expected.back());
   fill(*find(Operand::A), matrix, operands.a);
   fill(*find(Operand::B), matrix, operands.b);
+  if (gemmSizes.isMx())
+    return fillMxScales(operands);
   if (PreparedArgument *scales = find(Operand::AScale))
     fillRounded(*scales, matrix, operands.aScale, operands.aScaleStride);
   PreparedArgument *scales = find(Operand::BScale);
@@ -140,6 +161,17 @@ void BlockwiseGemm::prepareMatrix(int64_t matrix) {
     for (int64_t column = 0; column < n; ++column)
       rows.push_back(operands.bScaleAt(column, block));
   fillRounded(*scales, matrix, rows, n);
+}
+
+void BlockwiseGemm::fillMxScales(const reference::BlockwiseData &operands) {
+  fillTiles(*find(Operand::AScale), operands.m, operands.kBlocks(),
+            [&](int64_t row, int64_t block) {
+              return operands.aScale[block * operands.aScaleStride + row];
+            });
+  fillTiles(*find(Operand::BScale), operands.n, operands.kBlocks(),
+            [&](int64_t row, int64_t block) {
+              return operands.bScaleAt(row, block);
+            });
 }
 
 /// True if something outside the matrices of D is not as it was.

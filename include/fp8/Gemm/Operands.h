@@ -14,6 +14,15 @@ namespace fp8::gemm {
 /// Elements along K that share a scale.
 constexpr int64_t kScaleBlock = 128;
 
+/// The scales of MXFP8: one for each of so many elements along K, of each row
+/// of A and of B (OCP Microscaling Formats). In memory they lie in tiles of 512
+/// bytes, (ceil(rows/128), ceil(K/128), 32, 16): the scale of row r and block
+/// kb is in tile (r/128, kb/4), there in row r%32 and column r%128/32*4 + kb%4
+/// (PTX ISA, tcgen05.mma scale factors). Scales of blocks beyond K multiply
+/// zeros, and must not be NaN.
+constexpr int64_t kMxBlock = 32;
+constexpr int64_t kMxTileRows = 128, kMxTileBlocks = 4;
+
 /// M, N, K and the batch extent are below this, the range of TMA coordinates.
 constexpr int64_t kExtentLimit = int64_t(1) << 31;
 

@@ -76,6 +76,11 @@ def Fp8_PayloadStage : Type<CPred<"::llvm::isa<::mlir::fp8::ProducerStageType, :
 def Fp8_AccumulatorStage : Type<CPred<"::llvm::isa<::mlir::fp8::MmaStageType, ::mlir::fp8::EpilogueStageType>($_self)">,
                                 "mma or epilogue stage of an output pipeline">;
 
+def Fp8_ScaleTile
+    : Type<CPred<"$_self == ::mlir::fp8::TileType::getOfScales($_self.getContext())">, "tile of 32x16xf8E8M0FNU, the scales of 128 rows",
+           "::mlir::fp8::TileType">,
+      BuildableType<"::mlir::fp8::TileType::getOfScales($_builder.getContext())">;
+
 // Regions whose block arguments are bound to operands: `(%stage = %end, …) : types -> types { … }`.
 class Fp8_BindingRegionOp<string mnemonic, list<Trait> traits = []>
     : Fp8_Op<mnemonic, !listconcat(traits, [InLinearFunction, SingleBlockImplicitTerminator<"::mlir::fp8::YieldOp">,

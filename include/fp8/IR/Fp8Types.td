@@ -31,8 +31,8 @@ def Fp8_TileType : Fp8_Type<"Tile", "tile"> {
     A row-major tile of `rows x columns` elements in shared memory, its 16-byte chunks permuted by `swizzle`.
 
     (T1) Both extents are in 1..256, TMA's limit for a box (PTX ISA, tensor copies). (T2) A row is a multiple of 16 bytes. (T3) The length
-    of a swizzled row divides the span of the swizzle (32, 64 or 128 bytes). (T4) The elements are f8E4M3FN, f8E5M2, bf16, f16, f32, f64,
-    i8, i16, i32 or i64, which a tensor map can describe (CUDA driver API, CUtensorMapDataType).
+    of a swizzled row divides the span of the swizzle (32, 64 or 128 bytes). (T4) The elements are f8E4M3FN, f8E5M2, f8E8M0FNU, bf16, f16, f32,
+    f64, i8, i16, i32 or i64, which a tensor map can describe (CUDA driver API, CUtensorMapDataType).
 
     Example: `!fp8.tile<128x128xf8E4M3FN, swizzle_128b>`, `!fp8.tile<1x128xf32>`.
   }];
@@ -47,6 +47,11 @@ def Fp8_TileType : Fp8_Type<"Tile", "tile"> {
     int64_t getRowBytes() const { return getColumns() * getElementType().getIntOrFloatBitWidth() / 8; }
     /// The size in bytes, without padding.
     int64_t getSizeInBytes() const { return getRows() * getRowBytes(); }
+    /// The scales of 128 rows of an operand and of 128 elements of K, 32x16xf8E8M0FNU: row r has at 4*(r div 32) of row r mod 32 its four
+    /// scales, each of 32 elements (PTX ISA, tcgen05.mma scale factors).
+    static TileType getOfScales(::mlir::MLIRContext *context);
+    /// The rows of an operand whose scales are in one tile.
+    static constexpr int64_t kScaledRows = 128;
   }];
 }
 
@@ -74,10 +79,13 @@ def Fp8_TmemType : Fp8_Type<"Tmem", "tmem", [], "accumulator"> {
     (layouts A and D). Of the 64 rows of a single CTA: lane m mod 16 of quarter m div 16 (layout F). Of the 64 rows that a CTA has of a
     pair's 128: lane m, and for the right half of the columns lane 64 + m, column n - N/2 (layout B).
 
-    Example: `!fp8.tmem<128x128xf32>`, `!fp8.tmem<256x128xf32, cta_group = 2>`.
+    With `scale_slots` the columns that follow hold the scales of so many products: of each, four columns for the rows of A, then four for
+    each 128 rows of B. (O4) Each CTA has 128 rows then, and the columns are a multiple of 32 (PTX ISA, tcgen05.mma kind mxf8f6f4).
+
+    Example: `!fp8.tmem<128x128xf32>`, `!fp8.tmem<256x128xf32, cta_group = 2>`, `!fp8.tmem<256x128xf32, cta_group = 2, scale_slots = 4>`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
-                        DefaultValuedParameter<"int64_t", "1">:$ctaGroup);
+                        DefaultValuedParameter<"int64_t", "1">:$ctaGroup, DefaultValuedParameter<"int64_t", "0">:$scaleSlots);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -85,6 +93,16 @@ def Fp8_TmemType : Fp8_Type<"Tmem", "tmem", [], "accumulator"> {
     int64_t getRowsPerCta() const { return getShape()[0] / getCtaGroup(); }
     /// The layout of a CTA's part in the registers of the threads that read it.
     ::mlir::fp8::FragmentLayout getFragmentLayout() const;
+    /// The columns that a tile of scales takes.
+    static constexpr int64_t kScaleColumns = 4;
+    /// The tiles of scales of one product: one for A's rows in a CTA, and those that the rows of B may touch, which begin at a multiple of
+    /// their number: 128 rows one, 96 rows two.
+    int64_t getNumScaleTiles() const;
+    /// The columns for the scales of one product.
+    int64_t getColumnsOfScales() const { return kScaleColumns * getNumScaleTiles(); }
+    /// The columns for sums and scales, up to a multiple of 16. Where each CTA has 64 of a pair's 128 rows, the sums take half the columns
+    /// (PTX ISA, tcgen05 data path layout B). No kernel that is known to run has an accumulator at an odd multiple of 8.
+    int64_t getColumns() const;
   }];
 }
 
@@ -173,22 +191,21 @@ def Fp8_OutputPipelineType
 
     (O1) `rows` is 64 or 128; for a pair, 128 or 256. (O2) `columns` is a multiple of 8 in 8..256; for a pair, or where a CTA has 128 rows,
     a multiple of 16 (PTX ISA, tcgen05.mma shapes). (O3) All stages fit the 512 columns of tensor memory; each takes its columns, up to a
-    multiple of 16.
+    multiple of 16. With `scale_slots` a stage also has columns for scales (`!fp8.tmem`); (O4) each CTA has 128 rows, and
+    the columns are a multiple of 32, then.
 
-    Example: `!fp8.output_pipeline<2, 128x128xf32>`, `!fp8.output_pipeline<4, 256x128xf32, cta_group = 2>`.
+    Example: `!fp8.output_pipeline<2, 128x128xf32>`, `!fp8.output_pipeline<4, 256x128xf32, cta_group = 2>`,
+    `!fp8.output_pipeline<2, 256x128xf32, cta_group = 2, scale_slots = 4>`.
   }];
   let parameters = (ins "int64_t":$numStages, ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
-                        DefaultValuedParameter<"int64_t", "1">:$ctaGroup);
+                        DefaultValuedParameter<"int64_t", "1">:$ctaGroup, DefaultValuedParameter<"int64_t", "0">:$scaleSlots);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The accumulator of one stage.
     ::mlir::fp8::TmemType getAccumulator() const;
-    /// The columns from one stage to the next: those of an accumulator, up to a multiple of 16. Where each CTA has 64 of a pair's 128 rows,
-    /// these take half the columns (PTX ISA, tcgen05 data path layout B). No kernel that is known to run has an accumulator at an odd
-    /// multiple of 8.
-    static int64_t getStageColumns(::llvm::ArrayRef<int64_t> shape, int64_t ctaGroup);
-    int64_t getStageColumns() const { return getStageColumns(getShape(), getCtaGroup()); }
+    /// The columns from one stage to the next.
+    int64_t getStageColumns() const { return getAccumulator().getColumns(); }
     /// The columns that hold the whole ring: a power of two of at least 32 (PTX ISA, tcgen05.alloc).
     int64_t getRingColumns() const;
   }];

@@ -113,7 +113,7 @@ def Fp8_LoadElementOp : Fp8_Op<"load_element", [Fp8_RoleWork<"One">, InLinearFun
   }];
 }
 
-def Fp8_MmaOp : Fp8_Op<"mma", [Fp8_RoleWork<"One">, InLinearFunction, Fp8_Requires<"TensorMemory">,
+def Fp8_MmaOp : Fp8_Op<"mma", [Fp8_RoleWork<"One">, InLinearFunction, AttrSizedOperandSegments, Fp8_Requires<"TensorMemory">,
     MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "D = A * B^T, or D += A * B^T, in tensor memory";
   let description = [{
@@ -124,6 +124,20 @@ def Fp8_MmaOp : Fp8_Op<"mma", [Fp8_RoleWork<"One">, InLinearFunction, Fp8_Requir
 
     (A1) A is M x K and B is N x K, K-major, `swizzle_128b`, each of f8E4M3FN or f8E5M2, or both of bf16 or f16. (A2) The accumulator is M x
     N; of a pair, 2M x 2N. (A3) A row is 128 bytes, the span of the swizzle.
+
+    With `scaled_by`, each 32 elements of a row of A and of B are multiplied by a power of two (kind mxf8f6f4). A tile of scales is
+    `!fp8.tile<32x16xf8E8M0FNU>`: those of 128 rows and 128 elements of K. The four scales of row r are at 4*(r div 32) of the tile's row r mod
+    32, as libraries lay out the scales of MXFP8 in memory. In a pair each CTA has the scales of its own rows of A, and all of B's.
+
+    The op first copies the tiles to columns behind the sums (tcgen05.cp). These columns belong to the tiles' slot: a copy may not overtake an
+    MMA that still reads what it overwrites (PTX ISA, pipelined tcgen05 instructions), and a slot comes back when its MMAs are complete.
+    `--convert-fp8-rings-to-barriers` adds the number of the slot, `at`.
+
+    Where the rows of B do not begin with a tile of scales, `from` says at which row of the first tile they do, a multiple of 32. In tiles of 32 rows
+    of B, those of tile i begin at row 32*(i mod 4).
+
+    (A6) Scaled operands are of 8 bits. The tiles of scales are one for A, then one for each 128 rows that B's rows may touch, all of one
+    stage. The accumulator has `scale_slots` for each slot of that stage's ring. A kernel with rings leaves out the number of the slot.
 
     ```mlir
     !a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
@@ -139,9 +153,21 @@ def Fp8_MmaOp : Fp8_Op<"mma", [Fp8_RoleWork<"One">, InLinearFunction, Fp8_Requir
     }
     ```
   }];
-  let arguments = (ins Fp8_TmemType:$accumulator, Fp8_TileType:$a, Fp8_TileType:$b, Optional<I1>:$accumulate);
+  let arguments = (ins Fp8_TmemType:$accumulator, Fp8_TileType:$a, Fp8_TileType:$b, Variadic<Fp8_ScaleTile>:$scales, Optional<Index>:$b_row, Optional<Index>:$slot,
+                       Optional<I1>:$accumulate);
   let assemblyFormat = [{
-    $accumulator `,` $a `,` $b (`accumulate` `(` $accumulate^ `)`)? attr-dict `:` qualified(type($accumulator)) `,` qualified(type($a)) `,` qualified(type($b))
+    $accumulator `,` $a `,` $b (`scaled_by` `(` $scales^ `)`)? (`from` $b_row^)? (`at` $slot^)? (`accumulate` `(` $accumulate^ `)`)? attr-dict `:` qualified(type($accumulator)) `,`
+    qualified(type($a)) `,` qualified(type($b))
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$accumulator, "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$accumulate), [{
+    build($_builder, $_state, accumulator, a, b, /*scales=*/::mlir::ValueRange(), /*b_row=*/::mlir::Value(), /*slot=*/::mlir::Value(),
+          accumulate);
+  }]>];
+  let extraClassDeclaration = [{
+    /// What the product reads: A, B and the tiles of scales.
+    ::llvm::SmallVector<::mlir::Value> getTilesRead();
+    /// The stage that lends the tiles of scales; null if there are none, or if another op lends them.
+    ::mlir::Value getScaleStage();
   }];
   let hasVerifier = 1;
 }

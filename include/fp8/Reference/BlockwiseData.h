@@ -13,32 +13,34 @@
 
 namespace fp8::reference {
 
-/// Elements along K that share a scale; also along N for B, unless `bBlock`
-/// differs.
+/// Elements along K that share a scale, unless `kBlock` differs; also along N
+/// for B, unless `bBlock` differs.
 constexpr int64_t scaleBlock = gemm::kScaleBlock;
 
 /// A (M,K) and B (N,K), of `types`, row-major, without padding; `aScale` f32
-/// (ceil(K/128), M) with rows of `aScaleStride` elements, M rounded up to a
-/// multiple of 4, the padding NaN; `bScale` f32 (ceil(N/bBlock), ceil(K/128)).
+/// (ceil(K/kBlock), M) with rows of `aScaleStride` elements, M rounded up to a
+/// multiple of 4, the padding NaN; `bScale` f32 (ceil(N/bBlock),
+/// ceil(K/kBlock)).
 struct BlockwiseData {
   int64_t m = 0, n = 0, k = 0;
   int64_t aScaleStride = 0;
   OperandTypes types;
   int64_t bBlock = scaleBlock; ///< rows of B that share a scale, 1 to 128
+  int64_t kBlock = scaleBlock; ///< elements along K that do, 1 to 128
   std::vector<uint8_t> a, b;
   std::vector<float> aScale, bScale;
 
-  int64_t kBlocks() const { return (k + scaleBlock - 1) / scaleBlock; }
+  int64_t kBlocks() const { return (k + kBlock - 1) / kBlock; }
   int64_t nBlocks() const { return (n + bBlock - 1) / bBlock; }
   /// The scale of B's row `n`, which is D's column.
-  float bScaleAt(int64_t n, int64_t kBlock) const {
-    return bScale[n / bBlock * kBlocks() + kBlock];
+  float bScaleAt(int64_t n, int64_t block) const {
+    return bScale[n / bBlock * kBlocks() + block];
   }
 };
 
 enum class DataKind {
-  /// Near-normal values, quantised per block: 1x128 of A and bBlock x 128 of B
-  /// share a scale, amax / 448 (the largest value of the type). 16-bit values
+  /// Near-normal values, quantised per block: 1 x kBlock of A and bBlock x
+  /// kBlock of B share a scale, amax / 448 (the largest value of the type). 16-bit values
   /// are rounded without scales. Each scale is then multiplied by a factor, so
   /// that the products follow a Kronecker sequence in row and block over 7
   /// binades around 2^-7. Any 16 products span at least six binades. Any two
@@ -57,7 +59,8 @@ enum class DataKind {
 BlockwiseData makeBlockwiseData(int64_t m, int64_t n, int64_t k, uint64_t seed,
                                 DataKind kind = DataKind::Normal,
                                 OperandTypes types = {},
-                                int64_t bBlock = scaleBlock);
+                                int64_t bBlock = scaleBlock,
+                                int64_t kBlock = scaleBlock);
 
 /// One near-normal value (mean 0, variance 1) of a stream of random values.
 /// BlockwiseData uses the streams 1 to 15.

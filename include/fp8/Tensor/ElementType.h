@@ -16,6 +16,7 @@ namespace fp8::tensor {
 enum class ElementType {
   F8E4M3FN,
   F8E5M2,
+  F8E8M0FNU,
   BF16,
   F16,
   F32,
@@ -56,7 +57,9 @@ std::string_view arrayName(ElementType type);
 /// The size of an element in bytes.
 unsigned byteSize(ElementType type);
 
-/// The format of a floating-point type; null for integers.
+/// The format of a floating-point type; null for integers, and for F8E8M0FNU,
+/// whose elements are powers of two: code c is 2^(c - 127), and 255 is NaN (OCP
+/// Microscaling Formats, E8M0).
 const FloatFormat *floatFormat(ElementType type);
 
 /// The type with that MLIR spelling, if there is one.
@@ -78,15 +81,15 @@ public:
   std::string str(std::string_view last = {}) const;
 
 private:
-  std::array<ElementType, 10> types;
+  std::array<ElementType, 11> types;
   size_t count;
 };
 
 constexpr ElementTypes kElementTypes = {
-    ElementType::F8E4M3FN, ElementType::F8E5M2, ElementType::BF16,
-    ElementType::F16,      ElementType::F32,    ElementType::F64,
-    ElementType::I8,       ElementType::I16,    ElementType::I32,
-    ElementType::I64};
+    ElementType::F8E4M3FN, ElementType::F8E5M2, ElementType::F8E8M0FNU,
+    ElementType::BF16,     ElementType::F16,    ElementType::F32,
+    ElementType::F64,      ElementType::I8,     ElementType::I16,
+    ElementType::I32,      ElementType::I64};
 
 } // namespace fp8::tensor
 

@@ -23,6 +23,20 @@ void declareSharedMemory(Operation *gpuModule, Location loc);
 /// gpu.module, if it is not there.
 void declareWaitRecords(Operation *gpuModule, Location loc);
 
+/// The kind of a product in tensor memory (PTX ISA, tcgen05.mma).
+enum class ProductKind { F16, F8F6F4, MXF8F6F4 };
+
+/// A product in tensor memory, of one 32-byte step of K.
+struct TensorMemoryProduct {
+  ProductKind kind;
+  Value accumulator;       ///< its address
+  int64_t ctaGroup = 1;    ///< the CTAs that compute it
+  Value a, b;              ///< descriptors
+  Value aScales, bScales;  ///< addresses, of kind MXF8F6F4 only
+  int64_t instruction = 0; ///< the instruction descriptor
+  Value accumulate;        ///< an i1: whether D is added to
+};
+
 /// A product of 64 rows that a warpgroup computes.
 struct WarpgroupProduct {
   int64_t columns;
@@ -40,8 +54,8 @@ public:
   Value insert(Value vector, Value element, int64_t position);
   /// An element of a vector.
   Value extract(Value vector, int64_t position);
-  /// Pairs of f32: without a value, of zeros, of one value twice, and the sum of
-  /// two.
+  /// Pairs of f32: without a value, of zeros, of one value twice, and the sum
+  /// of two.
   Value undefPair();
   Value zeroPair();
   Value splatPair(Value value);
@@ -186,11 +200,12 @@ public:
   void relinquishAllocation(int64_t ctaGroup);
   void fenceBeforeThreadSync();
   void fenceAfterThreadSync();
-  /// D (+)= A * B^T for one 32-byte step of K; `accumulate` is an i1. The kind
-  /// is f8f6f4 or f16.
-  void mma(Value accumulator, Value aDescriptor, Value bDescriptor,
-           int64_t instruction, Value accumulate, bool isFloat8,
-           int64_t ctaGroup);
+  /// D (+)= A * B^T for one 32-byte step of K.
+  void mma(const TensorMemoryProduct &product);
+  /// Copies a tile of 32 rows of 16 bytes to four columns, to each quarter of
+  /// the lanes. MMAs of this thread that follow read what it
+  /// copied.
+  void copyToTensorMemory(Value address, Value descriptor, int64_t ctaGroup);
   /// Arrives at the barrier when this thread's MMAs so far are complete; with a
   /// mask, an i32, at the same place in each CTA of the mask.
   void commitMmas(Value barrier, Value mask, int64_t ctaGroup);

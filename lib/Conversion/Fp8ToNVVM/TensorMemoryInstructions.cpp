@@ -44,16 +44,34 @@ void Instructions::fenceAfterThreadSync() {
   NVVM::Tcgen05FenceOp::create(builder, loc,
                                NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
 }
-void Instructions::mma(Value accumulator, Value aDescriptor, Value bDescriptor,
-                       int64_t instruction, Value accumulate, bool isFloat8,
-                       int64_t ctaGroup) {
-  NVVM::Tcgen05MMAOp::create(
-      builder, loc,
-      isFloat8 ? NVVM::Tcgen05MMAKind::F8F6F4 : NVVM::Tcgen05MMAKind::F16,
-      getGroupKind(ctaGroup), NVVM::Tcgen05MMACollectorOp::DISCARD,
-      /*aShift=*/false, tmemPointer(accumulator), aDescriptor, bDescriptor,
-      i32(instruction), accumulate, /*scaleInputD=*/Value(),
-      /*disableOutputLane=*/Value());
+void Instructions::mma(const TensorMemoryProduct &product) {
+  NVVM::CTAGroupKind group = getGroupKind(product.ctaGroup);
+  constexpr auto kDiscard = NVVM::Tcgen05MMACollectorOp::DISCARD;
+  Value into = tmemPointer(product.accumulator),
+        instruction = i32(product.instruction);
+  if (product.kind == ProductKind::MXF8F6F4) {
+    NVVM::Tcgen05MMABlockScaleOp::create(
+        builder, loc, NVVM::MMABlockScaleKind::MXF8F6F4, group,
+        NVVM::Tcgen05MMABlockScale::DEFAULT, kDiscard, into, product.a,
+        product.b, instruction, product.accumulate,
+        tmemPointer(product.aScales), tmemPointer(product.bScales));
+    return;
+  }
+  auto kind = product.kind == ProductKind::F8F6F4 ? NVVM::Tcgen05MMAKind::F8F6F4
+                                                  : NVVM::Tcgen05MMAKind::F16;
+  NVVM::Tcgen05MMAOp::create(builder, loc, kind, group, kDiscard,
+                             /*aShift=*/false, into, product.a, product.b,
+                             instruction, product.accumulate,
+                             /*scaleInputD=*/Value(),
+                             /*disableOutputLane=*/Value());
+}
+void Instructions::copyToTensorMemory(Value address, Value descriptor,
+                                      int64_t ctaGroup) {
+  NVVM::Tcgen05CpOp::create(builder, loc, NVVM::Tcgen05CpShape::SHAPE_32x128b,
+                            getGroupKind(ctaGroup),
+                            NVVM::Tcgen05CpMulticast::WARPX4,
+                            /*srcFormat=*/NVVM::Tcgen05CpSrcFormatAttr(),
+                            tmemPointer(address), descriptor);
 }
 void Instructions::commitMmas(Value barrier, Value mask, int64_t ctaGroup) {
   NVVM::Tcgen05CommitOp::create(builder, loc, sharedPointer(barrier),

@@ -90,6 +90,9 @@ KernelStart buildPrologue(FunctionOpInterface kernel);
 /// ends as arguments, but use those of the kernel.
 void prepareBlocks(FunctionOpInterface kernel);
 
+/// Gives MMAs with scales the number of the slot that the scales are in.
+void numberScaleSlots(FunctionOpInterface kernel);
+
 /// Makes branches of what leading CTAs do.
 void branchOnLeadingCtas(FunctionOpInterface kernel,
                          const ClusterValues &cluster);

@@ -96,6 +96,7 @@ mlir::fp8::convertRingsToBarriers(FunctionOpInterface kernel,
     kernel->setAttr(kProfileTableAttrName,
                     makeProfileTable(kernel, profile));
   prepareBlocks(kernel);
+  numberScaleSlots(kernel);
   KernelStart start = buildPrologue(kernel);
   start.waitLimit = limit ? limit.getInt() * 1'000'000 : 0;
   branchOnLeadingCtas(kernel, start.cluster);

@@ -23,10 +23,20 @@ static Results lowerAccumulator(AccumulatorOp op,
   RingCursor cursor(operands.getStage());
   auto ring = cast<OutputPipelineType>(
       cast<StageTypeInterface>(op.getStage().getType()).getRing());
-  Value address = builder.add(
-      cursor.base,
-      builder.mul(cursor.getSlot(builder, ring), ring.getStageColumns()));
+  Value address =
+      builder.add(cursor.base, builder.mul(cursor.getSlot(builder, ring),
+                                           ring.getStageColumns()));
   return {{builder.make<ViewAtOp>(op.getAccumulator().getType(), address)}};
+}
+
+void mlir::fp8::numberScaleSlots(FunctionOpInterface kernel) {
+  kernel->walk([](MmaOp mma) {
+    Value stage = mma.getScaleStage();
+    if (!stage)
+      return;
+    OpBuilder builder(mma);
+    mma.getSlotMutable().assign(IndexOp::create(builder, mma.getLoc(), stage));
+  });
 }
 
 /// tma_load: one lane starts the copy, which counts its bytes on the stage's

@@ -67,7 +67,8 @@ bool TensorMemorySchedule::spills() const {
 
 OutputPipelineType TensorMemorySchedule::getAccumulatorRing() const {
   return OutputPipelineType::get(getContext(), accumulators, {tileM, tileN},
-                                 Float32Type::get(getContext()), ctaGroup);
+                                 Float32Type::get(getContext()), ctaGroup,
+                                 /*scaleSlots=*/0);
 }
 PipelineType TensorMemorySchedule::getInputRing() const {
   auto name = [&](gemm::Operand operand) {

@@ -93,11 +93,12 @@ class Kernel(Function):
         self._rings.append(ring)
         return ring
 
-    def output_pipeline(self, stages: int, shape: tuple[int, int], *, cta_group: int = 1, producer_arrivals: int | None = None,
-                        consumer_arrivals: int | None = None) -> AccumulatorRing:
-        """Makes a ring of `stages` accumulators of rows x columns. Counts may be stated, as those of `pipeline`."""
+    def output_pipeline(self, stages: int, shape: tuple[int, int], *, cta_group: int = 1, scale_slots: int = 0,
+                        producer_arrivals: int | None = None, consumer_arrivals: int | None = None) -> AccumulatorRing:
+        """Makes a ring of `stages` accumulators of rows x columns; with room for the scales of `scale_slots` products. Counts may be
+        stated, as those of `pipeline`."""
         counts = {"producer_arrivals": producer_arrivals, "consumer_arrivals": consumer_arrivals}
-        ring = AccumulatorRing(self, OutputPipeline(stages, shape, cta_group), "output pipeline", counts)
+        ring = AccumulatorRing(self, OutputPipeline(stages, shape, cta_group, scale_slots), "output pipeline", counts)
         self._rings.append(ring)
         return ring
 

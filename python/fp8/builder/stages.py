@@ -140,17 +140,27 @@ class _OutputStage(Stage):
     def accumulator(self) -> AccumulatorView:
         """Returns the accumulator in tensor memory."""
         assert isinstance(self.ring, OutputPipeline)
-        type = Accumulator(self.ring.shape, self.ring.cta_group)
+        type = Accumulator(self.ring.shape, self.ring.cta_group, self.ring.scale_slots)
         return self._view("accumulator", AccumulatorView(self.function, type, "accumulator"))
 
 
 class MmaStage(_OutputStage):
     """An accumulator that is being filled."""
 
-    def mma(self, a: TileView, b: TileView, accumulate: Scalar | bool = False) -> None:
-        """Starts the product A * B^T; adds to what is there where `accumulate` is true."""
-        condition = [] if accumulate is False else [as_scalar(self.function, accumulate, BOOL)]
-        self.function.emit("fp8.mma", self.accumulator(), a, b, *condition)
+    def mma(self, a: TileView, b: TileView, accumulate: Scalar | bool = False, *, scales: Sequence[TileView] = (),
+            b_row: Operand | None = None) -> None:
+        """Starts the product A * B^T; adds to what is there where `accumulate` is true.
+
+        Args:
+            a: A tile of A.
+            b: A tile of B.
+            accumulate: Whether the product is added to the accumulator, or overwrites it.
+            scales: The scales of each 32 elements, tiles of 32 x 16 of `f8E8M0FNU`: of A's 128 rows, then of each 128 rows of B.
+            b_row: At which row of the first tile of B's scales the rows of B begin, a multiple of 32; 0 if left out.
+        """
+        condition = None if accumulate is False else as_scalar(self.function, accumulate, BOOL)
+        row = None if b_row is None else as_scalar(self.function, b_row, INDEX)
+        self.function.emit("fp8.mma", self.accumulator(), a, b, list(scales), row, None, condition)
 
 
 class EpilogueStage(_OutputStage, ReadStage):

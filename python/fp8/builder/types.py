@@ -42,6 +42,10 @@ def _pair(cta_group: int) -> str:
     return "" if cta_group == 1 else f", cta_group = {cta_group}"
 
 
+def _scaled(scale_slots: int) -> str:
+    return f", scale_slots = {scale_slots}" if scale_slots else ""
+
+
 @dataclass(frozen=True)
 class FunctionType(Type):
     """What an op or a function takes and gives."""
@@ -138,10 +142,11 @@ class Accumulator(Type):
 
     shape: tuple[int, int]
     cta_group: int = 1
+    scale_slots: int = 0
     noun: ClassVar[str] = "accumulator"
 
     def spell(self, name: Speller) -> str:
-        return f"!fp8.tmem<{_by(self.shape, 'f32')}{_pair(self.cta_group)}>"
+        return f"!fp8.tmem<{_by(self.shape, 'f32')}{_pair(self.cta_group)}{_scaled(self.scale_slots)}>"
 
 
 @dataclass(frozen=True)
@@ -198,10 +203,11 @@ class OutputPipeline(Type):
     stages: int
     shape: tuple[int, int]
     cta_group: int = 1
+    scale_slots: int = 0
     alias: ClassVar[str] = "output_pipeline"
 
     def spell(self, name: Speller) -> str:
-        return f"!fp8.output_pipeline<{self.stages}, {_by(self.shape, 'f32')}{_pair(self.cta_group)}>"
+        return f"!fp8.output_pipeline<{self.stages}, {_by(self.shape, 'f32')}{_pair(self.cta_group)}{_scaled(self.scale_slots)}>"
 
 
 @dataclass(frozen=True)
