@@ -6,13 +6,17 @@ from __future__ import annotations
 import json
 import os
 import re
+import tempfile
 import warnings
 from pathlib import Path
+from typing import IO
 
 from . import _cache, _library
 from ._log import logger
 
 _warned: set[str] = set()
+_unsaved: dict[str, IO[str]] = {}
+"""What this process measured without a cache, by file name. The files go when it ends."""
 
 
 def file_name(gpu: str, driver: int) -> str:
@@ -21,12 +25,21 @@ def file_name(gpu: str, driver: int) -> str:
 
 
 def keep(gpu: str, driver: int, text: str) -> Path | None:
-    """Remembers what was measured, for later processes too.
+    """Remembers what was measured, for later processes too; without a cache for this one.
 
     Returns:
         The file; None if there is no cache.
     """
-    return _cache.write_text(file_name(gpu, driver), text)
+    name = file_name(gpu, driver)
+    path = _cache.write_text(name, text)
+    if path is None:
+        file = tempfile.NamedTemporaryFile("w", suffix=".json", prefix="fp8-machine-")  # pylint: disable=consider-using-with
+        file.write(text)
+        file.flush()
+        _unsaved[name] = file
+    else:
+        _unsaved.pop(name, None)
+    return path
 
 
 def _is_file_for(path: Path, gpu: str, chip: str) -> bool:
@@ -45,6 +58,8 @@ def find(gpu: str, driver: int, chip: str) -> str | None:
     named = os.environ.get("FP8_MACHINE")
     if named:
         return named
+    if named is None and (unsaved := _unsaved.get(file_name(gpu, driver))):
+        return unsaved.name
     folder = _cache.directory()
     if named is None and folder is not None and gpu:
         path = folder / file_name(gpu, driver)

@@ -65,7 +65,7 @@ class Calibration:
 
     Attributes:
         gpu: its name.
-        path: the file that has the constants, which `fp8.gemm` reads from then on; None if there is no cache.
+        path: the file that has the constants, which `fp8.gemm` reads from then on; None if there is no cache: then only this process does.
         constants: of the cost model, by name.
         kernels: how many were timed.
         median_error: of the times that the model then predicts, relative to those measured.

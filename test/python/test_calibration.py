@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+from pathlib import Path
 
 import pytest
 
@@ -159,6 +161,22 @@ def test_calibrates(on_gpu, tmp_path):  # noqa: F811
     count, kept, enough = counted.split()
     assert (count, enough) == ("4", "True") and kept.startswith(str(tmp_path / "cache" / "machine-"))
     assert written == str(path) and json.loads(path.read_text())["version"] == 4
+
+
+@pytest.mark.parametrize("cache", ["", "file/kernels"], ids=["none", "read-only"])
+def test_without_a_cache_only_this_process_chooses_by_it(monkeypatch, tmp_path, other, cache):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("FP8_CACHE_DIR", cache and str(tmp_path / cache))
+    monkeypatch.setattr(_machine, "_unsaved", {})
+    monkeypatch.delenv("FP8_MACHINE", raising=False)
+    assert _machine.find(H200, 13000, "sm_90a") == H200
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of a cache that cannot be written, once for a process
+        assert _machine.keep(H200, 13000, other.read_text()) is None
+    found = _machine.find(H200, 13000, "sm_90a")
+    assert found != H200 and Path(found).read_text() == other.read_text()
+    monkeypatch.setenv("FP8_MACHINE", "")
+    assert _machine.find(H200, 13000, "sm_90a") == H200
 
 
 def test_says_where_constants_are_from(other):
