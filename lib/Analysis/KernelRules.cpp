@@ -2,6 +2,8 @@
 // Rules that a kernel keeps as a whole beside its counts: nothing waits for
 // what nobody does, and nothing is read that nobody wrote (K2 to K7).
 
+#include "ScaleRules.h"
+
 #include "fp8/Analysis/KernelPlan.h"
 #include "fp8/IR/LinearUse.h"
 
@@ -361,43 +363,6 @@ static LogicalResult checkTrips(Operation *ring, const HandleFlow &flow) {
     diagnostic.attachNote(first->getLoc())
         << "from the bound of this loop around the other end";
     return diagnostic;
-  }
-  return success();
-}
-
-/// (A6) A product in a loop that goes on within one turn of the slot would copy
-/// its scales over those that the product before it reads.
-static LogicalResult checkTurn(MmaOp mma, const StageUse &use) {
-  auto loop = mma->getParentOfType<LoopLikeOpInterface>();
-  if (!loop || llvm::all_of(use.acquires, [&](AcquireOp acquire) {
-        return loop->isProperAncestor(acquire);
-      }))
-    return success();
-  InFlightDiagnostic diagnostic =
-      mma.emitOpError() << "takes the scales of one slot in each turn of a "
-                           "loop (A6); acquire a slot in each turn";
-  diagnostic.attachNote(loop.getLoc()) << "the loop";
-  return diagnostic;
-}
-
-/// (A6) The columns of a slot's scales hold those of one product.
-static LogicalResult checkScales(unsigned number, const StageUse &use,
-                                 const HandleFlow &flow) {
-  MmaOp first;
-  for (MmaOp mma : use.mmas) {
-    Value stage = mma.getScaleStage();
-    if (!stage || flow.getStage(stage) != number || mma == first)
-      continue;
-    if (failed(checkTurn(mma, use)))
-      return failure();
-    if (first) {
-      InFlightDiagnostic diagnostic =
-          mma.emitOpError() << "takes scales of a slot whose scales another "
-                               "MMA takes (A6); give each its own slot";
-      diagnostic.attachNote(first.getLoc()) << "the other MMA";
-      return diagnostic;
-    }
-    first = mma;
   }
   return success();
 }
