@@ -29,7 +29,7 @@ def build(columns: int = 128, ctas: int = 2, cluster: int = 2, stages: int = 6, 
         ctas: That compute a tile: 1, or 2 for a pair.
         cluster: Tiles beside each other, whose CTAs copy rows of A for one another.
         stages: Slots of the input ring.
-        accumulators: Slots of the output ring.
+        accumulators: Slots of the output ring. Sums and scales of all of them fit 512 columns of tensor memory: 256 columns go with one.
         early: Whether the kernel may start before the one in front of it in the stream has ended.
     """
     # Tiles begin at multiples of `columns`, and so may touch more tiles of scales than they have rows for.

@@ -4,6 +4,7 @@
 
 #include "ScaleRules.h"
 
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
@@ -18,14 +19,23 @@ static std::optional<unsigned> getSumStage(MmaOp mma, const HandleFlow &flow) {
   return flow.getStage(sums.getStage());
 }
 
-/// True if each turn of the loop acquires the stage anew.
-static bool isAcquiredIn(LoopLikeOpInterface loop, unsigned stage,
-                         const HandleFlow &flow) {
+/// True if the loop, or the blocks that lead from the op's block back to it,
+/// hand the stage over: each turn has one of its own.
+static bool isHandedOverIn(LoopLikeOpInterface loop, Operation *op,
+                           unsigned stage, const HandleFlow &flow) {
   auto use = flow.getStageUses().find(stage);
-  return use != flow.getStageUses().end() &&
-         llvm::all_of(use->second.acquires, [&](AcquireOp acquire) {
-           return loop->isProperAncestor(acquire);
-         });
+  if (use == flow.getStageUses().end())
+    return false;
+  if (loop)
+    return llvm::any_of(use->second.handOvers, [&](Operation *handOver) {
+      return loop->isProperAncestor(handOver);
+    });
+  llvm::SmallPtrSet<Block *, 16> others;
+  for (Operation *handOver : use->second.handOvers)
+    others.insert(handOver->getBlock());
+  Block *block = op->getBlock();
+  return others.contains(block) ||
+         !block->isReachable(block, std::move(others));
 }
 
 /// (A6) A product in a loop that goes on within one turn of the slot, and of
@@ -35,21 +45,38 @@ static LogicalResult checkTurn(MmaOp mma, unsigned slot,
                                std::optional<unsigned> sums,
                                const HandleFlow &flow) {
   auto loop = mma->getParentOfType<LoopLikeOpInterface>();
-  if (!loop || isAcquiredIn(loop, slot, flow) ||
-      (sums && isAcquiredIn(loop, *sums, flow)))
+  auto isOfTurn = [&](LoopLikeOpInterface loop) {
+    return isHandedOverIn(loop, mma, slot, flow) ||
+           (sums && isHandedOverIn(loop, mma, *sums, flow));
+  };
+  bool isOfBlocks = !isOfTurn(LoopLikeOpInterface());
+  if (!isOfBlocks && (!loop || isOfTurn(loop)))
     return success();
   InFlightDiagnostic diagnostic =
       mma.emitOpError() << "takes the scales of one slot in each turn of a "
                            "loop (A6); acquire a slot in each turn";
-  diagnostic.attachNote(loop.getLoc()) << "the loop";
+  if (loop && !isOfBlocks)
+    diagnostic.attachNote(loop.getLoc()) << "the loop";
   return diagnostic;
+}
+
+/// True if the slot is handed over between the two: behind the first in its
+/// block, and before the second if that is in the same one.
+static bool isHandedOverBetween(MmaOp first, MmaOp second,
+                                const StageUse &use) {
+  return llvm::any_of(use.handOvers, [&](Operation *handOver) {
+    return handOver->getBlock() == first->getBlock() &&
+           first->isBeforeInBlock(handOver) &&
+           (second->getBlock() != first->getBlock() ||
+            handOver->isBeforeInBlock(second));
+  });
 }
 
 /// (A6) The columns of a slot's scales behind an accumulator hold those of one
 /// product.
 static LogicalResult checkSlot(unsigned number, const StageUse &use,
                                const HandleFlow &flow) {
-  llvm::SmallDenseMap<unsigned, MmaOp> first; // by the accumulator's stage
+  llvm::SmallDenseMap<unsigned, MmaOp> last; // by the accumulator's stage
   for (MmaOp mma : use.mmas) {
     Value stage = mma.getScaleStage();
     if (!stage || flow.getStage(stage) != number)
@@ -57,9 +84,14 @@ static LogicalResult checkSlot(unsigned number, const StageUse &use,
     std::optional<unsigned> sums = getSumStage(mma, flow);
     if (failed(checkTurn(mma, number, sums, flow)))
       return failure();
-    auto [it, isFirst] = first.try_emplace(sums.value_or(0), mma);
-    if (isFirst || it->second == mma)
+    auto [it, isFirst] = last.try_emplace(sums.value_or(0), mma);
+    if (isFirst || it->second == mma ||
+        insideMutuallyExclusiveRegions(mma, it->second))
       continue;
+    if (isHandedOverBetween(it->second, mma, use)) {
+      it->second = mma;
+      continue;
+    }
     InFlightDiagnostic diagnostic =
         mma.emitOpError() << "takes scales of a slot whose scales another MMA "
                              "into the same accumulator takes (A6); give each "

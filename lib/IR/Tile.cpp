@@ -3,6 +3,10 @@
 
 #include "OpRules.h"
 
+#include "mlir/IR/Matchers.h"
+
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::fp8;
 
@@ -157,11 +161,18 @@ SmallVector<Value> MmaOp::getTilesRead() {
   return tiles;
 }
 
-Value MmaOp::getScaleStage() {
-  if (getScales().empty())
+/// The stage that lends the tile; null if another op does. The op may be one
+/// that is not verified yet.
+static Value getLendingStage(Value tile) {
+  auto lender = tile.getDefiningOp<TileOp>();
+  if (!lender || lender->getNumOperands() != 1 ||
+      !isa<StageTypeInterface>(lender->getOperand(0).getType()))
     return {};
-  auto tile = getScales().front().getDefiningOp<TileOp>();
-  return tile ? tile.getStage() : Value();
+  return lender->getOperand(0);
+}
+
+Value MmaOp::getScaleStage() {
+  return getScales().empty() ? Value() : getLendingStage(getScales().front());
 }
 
 /// (A6) Scales belong to operands of 8 bits.
@@ -186,8 +197,8 @@ static LogicalResult verifyScaleSlots(MmaOp op) {
   TmemType accumulator = op.getAccumulator().getType();
   Value stage = op.getScaleStage();
   for (Value tile : op.getScales().drop_front()) {
-    auto lender = tile.getDefiningOp<TileOp>();
-    if (stage && lender && lender.getStage() != stage)
+    Value other = getLendingStage(tile);
+    if (stage && other && other != stage)
       return op.emitOpError() << "takes tiles of scales of two stages (A6); "
                                  "put them into one slot";
   }
@@ -203,6 +214,23 @@ static LogicalResult verifyScaleSlots(MmaOp op) {
                           << accumulator.getScaleSlots()
                           << " (A6); write 'scale_slots = " << needed
                           << "' in its type";
+}
+
+/// (A6) B's rows lie in the tiles of their scales, as far as constants tell.
+static LogicalResult verifyFirstRow(MmaOp op) {
+  APInt row;
+  if (!op.getBRow() || !matchPattern(op.getBRow(), m_ConstantInt(&row)))
+    return success();
+  constexpr int64_t kStep = 32; // rows whose scales are in a column
+  int64_t rows = op.getAccumulator().getType().getShape()[1],
+          most = TileType::kScaledRows - std::gcd(rows, TileType::kScaledRows),
+          first = row.getSExtValue();
+  if (first >= 0 && first <= most && first % kStep == 0)
+    return success();
+  return op.emitOpError() << "names row " << first
+                          << " of the first tile of B's scales, but " << rows
+                          << " rows of B begin at a multiple of " << kStep
+                          << " up to " << most << " (A6)";
 }
 
 LogicalResult MmaOp::verify() {
@@ -231,5 +259,6 @@ LogicalResult MmaOp::verify() {
   if (!isScaled)
     return success();
   return failure(failed(verifyScaledOperands(*this)) ||
-                 failed(verifyScaleSlots(*this)));
+                 failed(verifyScaleSlots(*this)) ||
+                 failed(verifyFirstRow(*this)));
 }

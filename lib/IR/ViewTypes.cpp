@@ -116,6 +116,21 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError, TileType,
   return success();
 }
 
+/// The tiles of scales of A, and those that the rows of B may touch.
+static int64_t countScaleTiles(ArrayRef<int64_t> shape) {
+  int64_t rows = shape[1],
+          last = TileType::kScaledRows - std::gcd(rows, TileType::kScaledRows);
+  return 1 + llvm::divideCeil(last + rows, TileType::kScaledRows);
+}
+
+static int64_t countColumns(ArrayRef<int64_t> shape, int64_t ctaGroup,
+                            int64_t scaleSlots) {
+  bool halves = shape[0] / ctaGroup != kTmemLanes && ctaGroup == 2;
+  int64_t sums = halves ? shape[1] / 2 : shape[1],
+          scales = TmemType::kScaleColumns * countScaleTiles(shape);
+  return llvm::alignTo(sums + scaleSlots * scales, 16);
+}
+
 LogicalResult TmemType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type elementType,
                                int64_t ctaGroup, int64_t scaleSlots) {
@@ -134,10 +149,6 @@ LogicalResult TmemType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << owner << " of " << shape[0]
                        << " rows has a multiple of " << step
                        << " columns up to 256 (O2), but got " << shape[1];
-  if (scaleSlots < 0)
-    return emitError() << "the number of scale_slots is at least 1; leave it "
-                          "out if operands have no scales, but got "
-                       << scaleSlots;
   if (scaleSlots && rowsPerCta != kTmemLanes)
     return emitError() << owner << " with scale_slots has "
                        << kTmemLanes * ctaGroup << " rows (O4), but got "
@@ -145,20 +156,26 @@ LogicalResult TmemType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (scaleSlots && shape[1] % 32)
     return emitError() << owner << " with scale_slots has a multiple of 32 "
                        << "columns (O4), but got " << shape[1];
+  int64_t columns = chip::getMostTensorMemoryColumns();
+  if (scaleSlots < 0 || scaleSlots > columns)
+    return emitError() << "the number of scale_slots is 1 to " << columns
+                       << ", or left out if operands have no scales, but got "
+                       << scaleSlots;
+  int64_t all = countColumns(shape, ctaGroup, scaleSlots);
+  if (all > columns)
+    return emitError() << owner << " of " << shape[1] << " columns with "
+                       << scaleSlots << " scale_slots takes " << all
+                       << " of the " << columns
+                       << " columns of tensor memory (O3)";
   return success();
 }
 
 int64_t TmemType::getNumScaleTiles() const {
-  int64_t rows = getShape()[1],
-          last = TileType::kScaledRows - std::gcd(rows, TileType::kScaledRows);
-  return 1 + llvm::divideCeil(last + rows, TileType::kScaledRows);
+  return countScaleTiles(getShape());
 }
 
 int64_t TmemType::getColumns() const {
-  bool halves = getRowsPerCta() != kTmemLanes && getCtaGroup() == 2;
-  int64_t sums = halves ? getShape()[1] / 2 : getShape()[1],
-          scales = getScaleSlots() * getColumnsOfScales();
-  return llvm::alignTo(sums + scales, 16);
+  return countColumns(getShape(), getCtaGroup(), getScaleSlots());
 }
 
 FragmentLayout TmemType::getFragmentLayout() const {

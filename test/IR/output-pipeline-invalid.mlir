@@ -49,7 +49,7 @@ func.func private @odd_scaled_columns(!fp8.mma_warp<!fp8.output_pipeline<2, 256x
 
 // -----
 
-// expected-error @below {{the number of scale_slots is at least 1; leave it out if operands have no scales, but got -1}}
+// expected-error @below {{the number of scale_slots is 1 to 512, or left out if operands have no scales, but got -1}}
 func.func private @negative(!fp8.mma_warp<!fp8.output_pipeline<2, 128x128xf32, scale_slots = -1>>)
 
 // -----
@@ -61,3 +61,13 @@ func.func private @option(!fp8.mma_warp<!fp8.output_pipeline<2, 128x128xf32, sca
 
 // expected-error @below {{expected scale_slots}}
 func.func private @second_option(!fp8.mma_warp<!fp8.output_pipeline<2, 128x128xf32, cta_group = 2, scaled>>)
+
+// -----
+
+// expected-error @below {{the number of scale_slots is 1 to 512, or left out if operands have no scales, but got 2305843009213693936}}
+func.func private @overflow(!fp8.mma_warp<!fp8.output_pipeline<2, 128x128xf32, scale_slots = 2305843009213693936>>)
+
+// -----
+
+// expected-error @below {{an accumulator of 128 columns with 60 scale_slots takes 608 of the 512 columns of tensor memory (O3)}}
+func.func private @too_many_slots(!fp8.mma_warp<!fp8.output_pipeline<1, 128x128xf32, scale_slots = 60>>)

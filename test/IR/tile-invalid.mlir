@@ -264,3 +264,31 @@ func.func @second_tile(%d: !fp8.tmem<128x96xf32, scale_slots = 1>, %a: !a, %b: !
   fp8.mma %d, %a, %b scaled_by(%s, %s) from %row : !fp8.tmem<128x96xf32, scale_slots = 1>, !a, !b
   return
 }
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!b = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+!s = !fp8.tile<32x16xf8E8M0FNU>
+func.func @row_beyond_the_tile(%d: !fp8.tmem<128x64xf32, scale_slots = 1>, %a: !a, %b: !b, %s: !s) attributes {fp8.linear} {
+  %c96 = arith.constant 96 : index
+  // expected-error @below {{names row 96 of the first tile of B's scales, but 64 rows of B begin at a multiple of 32 up to 64 (A6)}}
+  fp8.mma %d, %a, %b scaled_by(%s, %s) from %c96 : !fp8.tmem<128x64xf32, scale_slots = 1>, !a, !b
+  return
+}
+
+// -----
+
+// The lender of a tile is verified after the MMA, if its block stands behind.
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!s = !fp8.tile<32x16xf8E8M0FNU>
+func.func @lender_that_is_none(%d: !fp8.tmem<128x128xf32, scale_slots = 1>, %a: !a, %x: i32) attributes {fp8.linear} {
+  cf.br ^later
+^mma:
+  fp8.mma %d, %a, %a scaled_by(%s, %s) : !fp8.tmem<128x128xf32, scale_slots = 1>, !a, !a
+  return
+^later:
+  // expected-error @below {{operand #0 must be producer or consumer stage of a pipeline, but got 'i32'}}
+  %s = "fp8.tile"(%x) <{name = "s"}> : (i32) -> !s
+  cf.br ^mma
+}
