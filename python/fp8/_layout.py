@@ -82,6 +82,8 @@ def _padded(shape: tuple[int, ...], dtype: str, alignment: int = ALIGNMENT) -> t
 def in_rows(name: str, array: Array, by_tma: bool) -> Array:
     """The array, or a copy that the kernel can read: rows of contiguous elements, for TMA a multiple of 16 bytes apart.
 
+    Rows of a copy begin with lines of L2.
+
     Raises:
         ValueError: it must be copied, and nobody here knows how.
     """
