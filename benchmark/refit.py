@@ -3,18 +3,22 @@
 """The two ends of a refit of the cost model to a GPU: which kernels to time there, and the constants that follow from the times.
 
 usage: refit.py candidates OUTPUT [--fp8-opt=FILE] [--random=SEED,...] [--rows=MxNxK,...] [--top=N] [--spread=N]
+       refit.py predict CONFIGURATIONS CSV --chip=CHIP --gpu=NAME [--fp8-opt=FILE] [--fp8-run=FILE] [--jobs=N]
        refit.py fit CSV [--fp8-opt=FILE] [--library=FILE] [--machine=NAME] [--most-us=US] [--output=FILE]
 
-Between them pack.py makes a folder of OUTPUT, whose survey.py times the kernels. Rows are those of benchmark/gpu/rows.csv and 40 drawn from each
+Between the ends pack.py makes a folder of OUTPUT, whose survey.py times the kernels. For a GPU that nobody here has, `predict` writes
+what the timing model (docs/Timing.md) predicts instead. Rows are those of benchmark/gpu/rows.csv and 40 drawn from each
 seed. Each has the model's favourites, the first ones with both launches, and some of the others that other rows' favourites have,
 so that the fit also learns what is slow.
 
-The second fits constants to every second row and says what the choices then lose on the others. It then fits them to all rows, prints them
+The last fits constants to every second row and says what the choices then lose on the others. It then fits them to all rows, prints them
 as lib/Chip/Machines.cpp has them, and writes a machine file.
 """
 
 import argparse
+import concurrent.futures
 import csv
+import datetime
 import json
 import math
 import os
@@ -23,6 +27,7 @@ import sys
 import tempfile
 
 import chooser
+import timing
 import tune
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -65,6 +70,23 @@ def candidates(options):
     with open(options.output, "w", encoding="utf-8") as file:
         json.dump({"kernels": dict(sorted(kernels.items())), "rows": rows}, file, indent=1)
     print("%s: %d kernels for %d rows, %d times" % (options.output, len(kernels), len(rows), sum(map(len, rows.values()))))
+
+
+def predict(options):
+    with open(options.configurations, encoding="utf-8") as file:
+        told = json.load(file)
+    rows = [(*map(int, shape.split("x")), told["kernels"][name]["config"]) for shape, names in told["rows"].items() for name in names]
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        # Compiled first, since kernels serve several rows.
+        list(pool.map(lambda config: timing.compile_kernel(options, config, folder), dict.fromkeys(row[3] for row in rows)))
+        times = list(pool.map(lambda row: timing.predict(options, row, folder), rows))
+    with open(options.csv, "w", encoding="utf-8", newline="") as file:
+        output = csv.DictWriter(file, ("date", "gpu", "m", "n", "k", "peer", "configuration", "us", "right"))
+        output.writeheader()
+        for row, us in zip(rows, times):
+            output.writerow({"date": datetime.date.today().isoformat(), "gpu": "%s, predicted" % options.gpu, "m": row[0], "n": row[1], "k": row[2],
+                             "peer": chooser.OURS, "configuration": row[3], "us": "%.3f" % us, "right": True})
+    print("%s: %d kernels on %d rows" % (options.csv, len(rows), len(told["rows"])))
 
 
 def fit_to(measured, gpu, options, path):
@@ -114,6 +136,15 @@ def main():
     first.add_argument("--either", type=int, default=2, help="of which that many have both launches")
     first.add_argument("--spread", type=int, default=3, help="others of a row")
     first.add_argument("--most-us", type=float, default=2500, help="no row whose limit is longer")
+    between = commands.add_parser("predict", help="their times by the timing model, in place of a survey")
+    between.set_defaults(run=predict, keep=None)
+    between.add_argument("configurations")
+    between.add_argument("csv")
+    between.add_argument("--fp8-opt", default=first.get_default("fp8_opt"))
+    between.add_argument("--fp8-run", default=os.path.join(HERE, "..", "build", "bin", "fp8-run"))
+    between.add_argument("--chip", required=True)
+    between.add_argument("--gpu", required=True, help="as fp8-run --gpu takes it")
+    between.add_argument("--jobs", type=int, default=os.cpu_count())
     second = commands.add_parser("fit", help="the constants")
     second.set_defaults(run=fit)
     second.add_argument("csv")

@@ -88,13 +88,18 @@ def run(command, text=None):
     return done.stdout
 
 
-def predict(options, row, folder):
-    """Microseconds."""
-    m, n, k, name, _ = row
-    # As it was measured: one kernel serves all shapes.
+def compile_kernel(options, name, folder):
+    """The PTX of a configuration, as it is measured: one kernel serves all shapes."""
     ptx = os.path.join(options.keep or folder, re.sub(r"\W+", "-", name) + ".ptx")
     if not os.path.exists(ptx):
-        run([options.fp8_opt, "-", "--fp8-gemm-to-ptx=chip=sm_90a", "--emit=ptx", "-o", ptx], KERNEL.replace("CONFIG", config_of(name)))
+        run([options.fp8_opt, "-", "--fp8-gemm-to-ptx=chip=" + options.chip, "--emit=ptx", "-o", ptx], KERNEL.replace("CONFIG", config_of(name)))
+    return ptx
+
+
+def predict(options, row, folder):
+    """Microseconds of a row: m, n, k and the configuration's name come first."""
+    m, n, k, name = row[:4]
+    ptx = compile_kernel(options, name, folder)
     line = run([options.fp8_run, ptx, "--backend=sim", "--timing", f"--gpu={options.gpu}", f"--m={m}", f"--n={n}", f"--k={k}"]).splitlines()[-1]
     return json.loads(line)["predicted_us"]
 
@@ -163,6 +168,7 @@ def main():
     parser.add_argument("--long", help=f"another file, whose rows replace those of more than {LONG_US} us")
     parser.add_argument("--limit", type=float, help="fail where the median error is larger, in percent")
     parser.add_argument("--gpu", default="h200", help="whose constants: the GPU of the results")
+    parser.add_argument("--chip", default="sm_90a", help="that GPU's")
     parser.add_argument("--noise", type=float, default=2, help="percent; what is nearer is not ranked")
     parser.add_argument("--keep", help="a folder for the kernels, which are not compiled again if they are there")
     parser.add_argument("--fp8-opt", default="fp8-opt")

@@ -61,7 +61,7 @@ class Prefixes:
         sets = []
         for one in self.sets:
             a_scale = one.a_scale[:, :m]
-            sets.append(types.SimpleNamespace(a=one.a[:m], a_scale=a_scale.contiguous() if gapless else a_scale, b=one.b,
+            sets.append(types.SimpleNamespace(a=one.a[:m], a_scale=a_scale.contiguous() if gapless else a_scale, own_a_scale=a_scale, b=one.b,
                                               b_scale=one.b_scale, d=one.d[:m]))
         return Rows((m, self.n, self.k), sets)
 

@@ -47,12 +47,16 @@ def strided_rows(matrix, bytes_apart):
 
 
 class OperandSet:
-    """a (M, K), a_scale (ceil(K/128), M), b (N, K), b_scale (ceil(N/128), ceil(K/128)), d (M, N)."""
+    """a (M, K), a_scale (ceil(K/128), M), b (N, K), b_scale (ceil(N/128), ceil(K/128)), d (M, N).
 
-    def __init__(self, shape, generator, device, scale_bytes):
+    Without `scale_bytes` each library gets the rows of A's scales as its own quantiser lays them out: `own_a_scale` is ours.
+    """
+
+    def __init__(self, shape, generator, device, scale_bytes=None):
         m, n, k = shape
         self.a, a_scale = quantise(m, k, 1, generator, device)
-        self.a_scale = strided_rows(a_scale.t(), scale_bytes)
+        self.a_scale = strided_rows(a_scale.t(), scale_bytes or table.LEAST_SCALE_BYTES)
+        self.own_a_scale = self.a_scale if scale_bytes else strided_rows(a_scale.t(), table.OWN_SCALE_BYTES)
         self.b, self.b_scale = quantise(n, k, BLOCK, generator, device)
         self.d = torch.empty(m, n, dtype=torch.bfloat16, device=device)
 
@@ -128,9 +132,9 @@ class Verdict:
 
 
 class Operands:
-    """Enough sets that their inputs together exceed 4 times the L2, two at least; rows of A's scales are a multiple of `scale_bytes` apart."""
+    """Enough sets that their inputs together exceed 4 times the L2, two at least; rows of A's scales as OperandSet has them."""
 
-    def __init__(self, shape, seed, device="cuda", least_bytes=LEAST_BYTES, scale_bytes=table.LEAST_SCALE_BYTES):
+    def __init__(self, shape, seed, device="cuda", least_bytes=LEAST_BYTES, scale_bytes=None):
         self.shape, self.seed = shape, seed
         generator = torch.Generator(device=device)
         generator.manual_seed(seed)

@@ -22,7 +22,7 @@ class OurPeer:
         self.configuration, self.sets = configuration, operands.sets
         kernel = runtime.Kernel.load(device, os.path.join(directory, configuration + ".cubin"))
         self.launches = [kernel.prepare([(DTYPES[tensor.dtype], tensor) for tensor in
-                                         (one.a, one.a_scale, one.b, one.b_scale, one.d)], programmatic)
+                                         (one.a, one.own_a_scale, one.b, one.b_scale, one.d)], programmatic)
                          for one in operands.sets]
 
     def launch(self, index):
@@ -44,7 +44,7 @@ class DefaultPeer:
 
     def launch(self, index):
         one = self.sets[index]
-        self.multiply(one.a, one.a_scale, one.b, one.b_scale, out=one.d, scale_layout="k_major", programmatic=self.programmatic)
+        self.multiply(one.a, one.own_a_scale, one.b, one.b_scale, out=one.d, scale_layout="k_major", programmatic=self.programmatic)
 
     def outputs(self):
         return [one.d for one in self.sets]

@@ -51,8 +51,8 @@ def parse(arguments):
     parser.add_argument("--peers", type=names, default=list(PEERS), help="of " + ", ".join(PEERS) + "; '' for none")
     parser.add_argument("--program", action="append", default=[], metavar="NAME=COMMAND",
                         help="a peer built elsewhere: a program, or a library that ends in .so")
-    parser.add_argument("--scale-bytes", type=int, default=table.LEAST_SCALE_BYTES,
-                        help="rows of A's scales are a multiple of this apart, for all: 128, as fp8.quantize_blockwise lays them out")
+    parser.add_argument("--scale-bytes", type=int, default=None,
+                        help="rows of A's scales are a multiple of this apart, for all; by default as each library's quantiser lays them out: 128 for ours, 16 for others")
     parser.add_argument("--seconds", type=float, default=3600.0, help="begin no row that would pass this")
     parser.add_argument("--seed", type=int, default=None, help="of the operands; fresh without it")
     parser.add_argument("--output", default=None, help="the CSV file")

@@ -50,7 +50,7 @@ class Row:
         self.expected = None
 
     def prepare(self, kernel):
-        return [kernel.prepare([(peers.DTYPES[tensor.dtype], tensor) for tensor in (one.a, one.a_scale, one.b, one.b_scale, one.d)])
+        return [kernel.prepare([(peers.DTYPES[tensor.dtype], tensor) for tensor in (one.a, one.own_a_scale, one.b, one.b_scale, one.d)])
                 for one in self.sets]
 
     def time(self, launches):

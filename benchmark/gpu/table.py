@@ -24,6 +24,8 @@ OPERATIONS_PER_US = 1979e6
 
 # Rows of A's scales are a multiple of this many bytes apart, which TMA needs; DeepGEMM lays them out so.
 LEAST_SCALE_BYTES = 16
+# As fp8.quantize_blockwise lays them out: rows begin with a line of L2 (benchmark/notes/every-m.md).
+OWN_SCALE_BYTES = 128
 # N and K of the random rows, and the largest M.
 RANDOM_NS = (576, 1536, 2112, 2304, 4096, 4608, 5120, 7168, 9216, 12288, 18432, 24576, 36864)
 RANDOM_KS = (512, 1536, 2048, 2304, 4096, 5120, 7168, 9216, 16384, 18432)

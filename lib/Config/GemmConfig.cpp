@@ -79,7 +79,7 @@ static std::vector<Field> makeFields() {
         makeNumber<&GemmConfig::tileK>(
             "tile K", Limits{128, 128, "the depth of a scale block"})},
        /*words=*/{},
-       "M x N x K elements that one MMA computes",
+       "M x N x K elements that a CTA, or a CTA pair, multiplies in a step",
        [](GemmConfig &) {}},
       makeField<&GemmConfig::ctaGroup>(
           "cta_group", Limits{1, 2}, "1, or 2 for a CTA pair, which shares B"),
@@ -127,9 +127,9 @@ static std::vector<Field> makeFields() {
           "its stream has ended"),
       makeField<&GemmConfig::edgeFirst>(
           "edge", {"last", "first"},
-          "the row of tiles that is not full where tile M does not divide M; "
-          "with `first`, and M of a tile's rows or more, copies of A reach "
-          "seven rows beyond M at most"),
+          "where the row of tiles is that is not full, if tile M does not "
+          "divide M. `first`: it comes first and overlaps the second; if M is "
+          "at least tile M, copies of A read at most seven rows beyond M"),
   };
 }
 

@@ -53,8 +53,7 @@ public:
       : machine(machine), kernel(kernel) {}
 
   double getTensor() const {
-    return getMma(std::max(getProductRows(kernel), machine.mmaRows)) /
-               machine.sustainedShare +
+    return getPacedMma() / machine.sustainedShare +
            bytesFromL2() * machine.l2PowerCycles;
   }
   /// What the power limit allows, if all SMs are at work: products draw power,
@@ -70,7 +69,7 @@ public:
   /// The time of one warpgroup, or of the warps that promote beside the MMA.
   double getPromotion() const {
     if (!kernel.warpgroups)
-      return promote(kernel.config.getCtaRows());
+      return transfer() + promote(kernel.config.getCtaRows());
     double mma = getMma(kProductRows), promotion = promote(kProductRows);
     double product = kernel.overlaps ? machine.overlappedProductCycles +
                                            std::max(mma, promotion)
@@ -96,6 +95,16 @@ public:
   }
 
 private:
+  /// An MMA from tensor memory reads its operands from shared memory as it
+  /// multiplies (docs/Timing.md).
+  double getPacedMma() const {
+    constexpr double kSharedBytes = 128;
+    int64_t rows = std::max(getProductRows(kernel), machine.mmaRows);
+    double mma = getMma(rows);
+    if (kernel.warpgroups)
+      return mma;
+    return std::max(mma, (rows * kBlock + bytesOfB()) / kSharedBytes);
+  }
   double getMma(int64_t rows) const {
     return rows * getProductColumns(kernel) * kBlock /
            machine.multiplyAddsPerCycle;
@@ -104,6 +113,14 @@ private:
     return double(rows * getProductColumns(kernel)) / kLanes +
            machine.promotionCycles +
            (kernel.scaleParts - 1) * machine.scalePartCycles;
+  }
+  /// Reads a product from tensor memory.
+  double transfer() const {
+    constexpr double kSumBytes = 4;
+    if (machine.transferBytesPerCycle == 0)
+      return 0;
+    return kSumBytes * kernel.config.getCtaRows() * kernel.config.tileN /
+           machine.transferBytesPerCycle;
   }
   /// One CTA's part of what is copied once for a cluster.
   double bytesFromL2() const {
@@ -192,11 +209,11 @@ static double getFillUs(const Machine &machine, const Problem &problem,
 
 /// How much longer a CTA waits for its K blocks because of them: the longer,
 /// the more CTAs ask for the same rows at a time (benchmark/notes/every-m.md).
-static double getFillWaitUs(const Problem &problem, const KernelShape &kernel,
-                            int64_t resident, int64_t blocksOfOne) {
-  constexpr double kWaitPs = 15;
+static double getFillWaitUs(const Machine &machine, const Problem &problem,
+                            const KernelShape &kernel, int64_t resident,
+                            int64_t blocksOfOne) {
   double columns = ceilDiv(problem.n, kernel.config.tileN);
-  return kWaitPs * getRowsBeyond(problem, kernel) *
+  return machine.fillWaitPs * getRowsBeyond(problem, kernel) *
          std::min<double>(columns, resident) * std::ceil(columns / resident) *
          blocksOfOne / 1e6;
 }
@@ -240,7 +257,27 @@ KernelModel::KernelModel(const Machine &machine, const KernelShape &kernel)
     epilogueUs +=
         machine.exchangeUs + machine.exchangePs * kernel.config.getCtaRows() *
                                  kernel.config.tileN * (k - 1) / k / 1e6;
+  // The MMAs of the next tile run beside the epilogue of one in tensor memory.
+  // The warps that promote them are busy with its columns.
+  laterEpilogueUs = epilogueUs;
+  if (!kernel.warpgroups) {
+    constexpr double kBeside = 0.5, kStraddlingCycles = 1800;
+    laterEpilogueUs -= us(kBeside * machine.epilogueCycles);
+    if (kernel.scaleParts > 1)
+      laterEpilogueUs += us(kStraddlingCycles);
+  }
   launchUs = machine.launchUs + (cluster > 1 ? machine.clusterUs : 0);
+}
+
+/// Tiles, one after another, until the last CTA has ended. A launch has as many
+/// CTAs as there are SMs. Where clusters cannot use all, those that are left
+/// over begin when others have done all their tiles.
+int64_t KernelModel::getWaves(int64_t tiles) const {
+  int64_t cluster = kernel.config.cluster.getSize(),
+          most = std::max<int64_t>(machine->multiprocessors / cluster, 1) *
+                 cluster,
+          launched = std::max<int64_t>(std::min(tiles, most), 1);
+  return ceilDiv(launched, resident) * ceilDiv(tiles, launched);
 }
 
 Prediction KernelModel::getBounds(const Problem &problem) const {
@@ -253,7 +290,7 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
   // Extents and batches below 2^31 can have more tiles than can be counted.
   result.tiles = std::min(clusters * cluster.getSize(), 0x1p62);
   result.resident = resident;
-  result.waves = ceilDiv(result.tiles, resident);
+  result.waves = getWaves(result.tiles);
 
   // CTAs divide whole slots.
   int64_t blocksOfOne = ceilDiv(problem.k, kBlock);
@@ -277,10 +314,11 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
       std::min(result.tiles, resident);
   result.bounds[static_cast<int>(Bound::Dram)] =
       getDramUs(*machine, problem, result.tiles, resident);
-  result.epilogue =
-      result.waves * epilogueUs + getStoreUs(*machine, problem, kernel);
+  result.epilogue = epilogueUs + (result.waves - 1) * laterEpilogueUs +
+                    getStoreUs(*machine, problem, kernel);
   result.fill = getFillUs(*machine, problem, kernel);
-  result.fillWait = getFillWaitUs(problem, kernel, resident, blocksOfOne);
+  result.fillWait =
+      getFillWaitUs(*machine, problem, kernel, resident, blocksOfOne);
   return result;
 }
 
@@ -340,7 +378,7 @@ std::optional<Predictions> KernelModel::predict(const Problem &problem,
                                                 double mostUs) const {
   Prediction bounds = getBounds(problem);
   auto loopEnd = bounds.bounds.begin() + static_cast<int>(Bound::Dram);
-  double dram = *loopEnd, later = double(bounds.waves - 1) * epilogueUs,
+  double dram = *loopEnd, later = double(bounds.waves - 1) * laterEpilogueUs,
          last = bounds.epilogue - later,
          early = machine->earlyUs + getConstantUs(problem, bounds),
          lanes = getLanesUs(*machine, problem, kernel, bounds);

@@ -215,7 +215,9 @@ class Figures(unittest.TestCase):
             self.assertIn(shape.name, expectations.figures("sm_100a", collections.defaultdict(lambda: 1)))
 
     def test_constants_are_the_sources(self):
-        self.assertEqual(expectations.machine("kB200")["l2BytesPerCycle"], 148 * 64)
+        self.assertEqual(expectations.machine("kB200")["multiplyAddsPerCycle"], 8192)
+        self.assertAlmostEqual(expectations.Expectations("sm_100a").constant("l2BytesPerCycle", 1 / 148)["assumed"], 8650 / 148)
+        self.assertIn("kH200.l2BytesPerCycle", expectations.Expectations("sm_90a").constant("l2BytesPerCycle")["where"])
         self.assertEqual(expectations.rules("Warpgroup")["Float8"], [13, 13, True])
         self.assertEqual(expectations.rules("TensorMemory")["Float8"], [25, 23, True])
         self.assertLessEqual({"Float16", "TF32", "ScaledFloat8"}, set(expectations.rules("TensorMemory")))

@@ -30,6 +30,16 @@ class Reference(unittest.TestCase):
         one = operands.OperandSet((1, 8, 272), torch.Generator(), "cpu")
         self.assertEqual((one.a.stride(), one.a_scale.stride(), one.b.stride()), ((272, 1), (4, 1), (272, 1)))
 
+    def test_rows_of_scales(self):
+        """As each library lays them out, or alike for all."""
+        one = operands.OperandSet((30, 8, 272), torch.Generator(), "cpu")
+        self.assertEqual((one.a_scale.stride(0), one.own_a_scale.stride(0)), (32, 32))
+        one = operands.OperandSet((33, 8, 272), torch.Generator(), "cpu")
+        self.assertEqual((one.a_scale.stride(0), one.own_a_scale.stride(0)), (36, 64))
+        self.assertTrue(torch.equal(one.a_scale, one.own_a_scale))
+        one = operands.OperandSet((33, 8, 272), torch.Generator(), "cpu", scale_bytes=16)
+        self.assertEqual((one.a_scale.stride(0), one.own_a_scale.stride(0)), (36, 36))
+
     def test_elements(self):
         one = self.one
         for m, n in ((0, 0), (29, 199), (7, 127), (8, 128)):

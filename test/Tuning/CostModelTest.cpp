@@ -83,6 +83,70 @@ TEST(CostModel, CountsWholeClusters) {
                 .launch);
 }
 
+TEST(CostModel, ClustersLeftOverBeginWhenOthersHaveEnded) {
+  KernelShape kernel = makePair(256, 128);
+  kernel.config.cluster.m = 4;
+  kernel.config.cluster.n = 2;
+  // A launch has 144 CTAs, of which 120 run at a time.
+  ASSERT_EQ(b200.multiprocessors / 8 * 8, 144);
+  ASSERT_EQ(b200.largeClusterMultiprocessors, 120);
+  auto countWaves = [&](int64_t clusters) {
+    return predict(b200, {4 * 128, clusters * 2 * 128, 1024}, kernel).waves;
+  };
+  EXPECT_EQ(countWaves(15), 1);
+  EXPECT_EQ(countWaves(16), 2);
+  EXPECT_EQ(countWaves(18), 2);
+  // Each has two tiles then, and so have those that begin late.
+  EXPECT_EQ(countWaves(19), 4);
+}
+
+TEST(CostModel, PromotionReadsTensorMemory) {
+  Problem problem{4096, 4096, 4096};
+  KernelShape kernel = makePair(256, 128);
+  Machine slower = b200;
+  slower.transferBytesPerCycle /= 2;
+  Prediction fast = predict(b200, problem, kernel),
+             slow = predict(slower, problem, kernel);
+  double blocks = fast.waves * 32, cycles = 128 * 128 * 4.0;
+  EXPECT_NEAR(slow.get(Bound::Promotion) - fast.get(Bound::Promotion),
+              blocks * cycles / b200.transferBytesPerCycle / b200.gigahertz /
+                  1e3,
+              1e-6);
+  // Products in registers are not read from there.
+  Machine other = h200;
+  other.transferBytesPerCycle = 1;
+  EXPECT_EQ(totalUs(problem, warpgroupKernel(128, 128), other),
+            totalUs(problem, warpgroupKernel(128, 128)));
+}
+
+TEST(CostModel, AnMmaOfFewColumnsWaitsForSharedMemory) {
+  Problem problem{128, 4096, 4096};
+  auto tensorOf = [&](int64_t columns) {
+    Prediction one = predict(b200, problem, makeKernel(128, columns));
+    return one.get(Bound::Tensor) / one.waves;
+  };
+  // Of 128 rows, and 128 cycles, a K block of A alone (docs/Timing.md).
+  double least = 32 * 128 / b200.sustainedShare / b200.gigahertz / 1e3;
+  EXPECT_GT(tensorOf(16), least);
+  EXPECT_GT(tensorOf(32), tensorOf(16));
+  EXPECT_LT(tensorOf(32), 1.2 * tensorOf(16));
+}
+
+TEST(CostModel, MmasRunBesideTheEpilogueOfAnEarlierTile) {
+  KernelShape kernel = makeKernel(128, 128), straddling = kernel;
+  straddling.scaleParts = 5;
+  auto laterOf = [&](const KernelShape &shape) {
+    double one = predict(b200, {128 * 148, 128, 1024}, shape).epilogue,
+           two = predict(b200, {128 * 296, 128, 1024}, shape).epilogue;
+    EXPECT_LT(two, 2 * one + 1);
+    return two - one;
+  };
+  EXPECT_LT(laterOf(kernel), predict(b200, {128, 128, 1024}, kernel).epilogue);
+  // Each tile waits for its first B scales.
+  EXPECT_NEAR(laterOf(straddling) - laterOf(kernel),
+              1800 / b200.gigahertz / 1e3, 1e-9);
+}
+
 TEST(CostModel, CtasThatDivideKTakeAPartOfTheBlocksEach) {
   Problem problem{64, 2112, 7168};
   KernelShape kernel = warpgroupKernel(64, 32);

@@ -33,6 +33,9 @@ struct Machine {
   /// sum; and the cost for each further part of the columns with its own B
   /// scales.
   double promotionCycles, scalePartCycles;
+  /// Bytes of accumulators that the warps of an SM read from tensor memory in a
+  /// cycle; 0 where products are in registers.
+  double transferBytesPerCycle;
   /// The cost for each row of the tile where operands are swapped, since a
   /// thread then has the A scales of a quarter of them; and the part of it that
   /// remains if the next product is started early.
@@ -48,6 +51,9 @@ struct Machine {
   /// The time of a row of a box outside the operand, for all SMs together, if
   /// nothing else holds them up; sixteen of a box cost nothing.
   double fillPs;
+  /// What a CTA's loop takes longer for each such row, each column of tiles at
+  /// work and each K block.
+  double fillWaitPs;
   /// The time to begin and end a kernel; the additional time of a cluster; the
   /// time to exchange sums between CTAs; and what each sum that a CTA sends
   /// adds to it.

@@ -89,6 +89,7 @@ public:
 private:
   /// All but the launch and the total.
   Prediction getBounds(const Problem &problem) const;
+  int64_t getWaves(int64_t tiles) const;
   double getDividedShare(const Problem &problem) const;
   double getConstantUs(const Problem &problem,
                        const Prediction &prediction) const;
@@ -99,9 +100,10 @@ private:
   /// Of a K block, by the bounds of the loop; that of L2 is for each CTA at
   /// work.
   std::array<double, kNumBounds - 1> blockUs;
-  double powerUs;    ///< of a K block, where the power limit holds
-  double epilogueUs; ///< of a tile
-  double launchUs;   ///< of a serial launch
+  double powerUs;         ///< of a K block, where the power limit holds
+  double epilogueUs;      ///< of the last tile
+  double laterEpilogueUs; ///< of each other one
+  double launchUs;        ///< of a serial launch
 };
 
 /// The time of the launch that the kernel's configuration names.
