@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which CTAs of a cluster do what: the rules of rings whose slots CTAs share,
-// and of what the leading CTA does alone (C1 to C5), and those of
+// and of what the leading CTA does alone (C1 to C5, C7), and those of
 // the work queue (W2, W3).
 
 #include "fp8/Analysis/KernelPlan.h"
@@ -81,6 +81,38 @@ LogicalResult KernelPlan::checkSharedSlots(Operation *op,
   return success();
 }
 
+/// (C7) A pair's MMA reads the tiles of both CTAs, for which only a pair's ring
+/// waits; any other one reads those of its own CTA.
+LogicalResult KernelPlan::checkOperandRing(Operation *op,
+                                           const PlannedRing &ring) const {
+  for (auto &[number, use] : flow->getStageUses()) {
+    bool isRead = llvm::any_of(use.acquires, [&, this](AcquireOp acquire) {
+      return llvm::is_contained(getRings(acquire.getEnd()), op) &&
+             isa<ConsumerType>(getEndOf(acquire.getEnd().getType()));
+    });
+    if (!isRead)
+      continue;
+    for (MmaOp mma : use.mmas) {
+      int64_t ctaGroup = mma.getAccumulator().getType().getCtaGroup();
+      if (ctaGroup == ring.ctaGroup)
+        continue;
+      InFlightDiagnostic diagnostic = mma.emitOpError();
+      if (ctaGroup == 2)
+        diagnostic << "of a CTA pair reads the tiles of both CTAs, but its "
+                      "operands' pipeline waits for those of one (C7); give "
+                      "the pipeline 'cta_group = 2'";
+      else
+        diagnostic << "of one CTA reads the tiles of a CTA pair's pipeline "
+                      "(C7), which only an MMA of the pair hands back to both "
+                      "CTAs; give its accumulator 'cta_group = 2', or the "
+                      "pipeline none";
+      diagnostic.attachNote(op->getLoc()) << "the pipeline of its operands";
+      return diagnostic;
+    }
+  }
+  return success();
+}
+
 /// (W2, W3) The leading CTA asks, once for each slot; all CTAs read the answer.
 LogicalResult KernelPlan::checkWorkQueue(WorkQueueOp queue) const {
   for (auto &[number, use] : flow->getStageUses())
@@ -126,7 +158,8 @@ LogicalResult KernelPlan::checkCluster() const {
              << "needs pairs of CTAs, but clusters have " << cluster.m
              << " CTAs along M; set an even number in '"
              << Fp8Dialect::kClusterAttrName << "' (C1)";
-    if (failed(checkSharedSlots(op, ring)))
+    if (failed(checkSharedSlots(op, ring)) ||
+        failed(checkOperandRing(op, ring)))
       return failure();
     Operation *first = nullptr;
     for (Value end : op->getResults())

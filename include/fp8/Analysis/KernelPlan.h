@@ -173,6 +173,7 @@ private:
   LogicalResult planRing(Operation *op, PlannedRing &ring);
   LogicalResult checkCluster() const;
   LogicalResult checkSharedSlots(Operation *op, const PlannedRing &ring) const;
+  LogicalResult checkOperandRing(Operation *op, const PlannedRing &ring) const;
   LogicalResult checkWorkQueue(WorkQueueOp queue) const;
   static LogicalResult checkMma(MmaOp mma);
   LogicalResult planOutput(OutputPipelineOp output);

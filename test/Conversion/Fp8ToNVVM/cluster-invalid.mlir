@@ -1,4 +1,4 @@
-// The rules of clusters (C1 to C5) and of the work queue (W2, W3), which are seen on the whole kernel.
+// The rules of clusters (C1 to C5, C7) and of the work queue (W2, W3), which are seen on the whole kernel.
 // RUN: fp8-opt %s --convert-fp8-to-nvvm -split-input-file -verify-diagnostics
 
 !ring = !fp8.pipeline<2, a: !fp8.tile<128x128xf8E4M3FN, swizzle_128b>, cta_group = 2>
@@ -280,6 +280,102 @@ gpu.module @kernels {
       fp8.tma_load %am[%i, %i], %stage["a"] multicast along m : !fp8.tensor_map<!fp8.tile<32x128xf8E4M3FN, swizzle_128b>>, !fp8.producer_stage<!ring>
       %next = fp8.release %stage : !fp8.producer_stage<!ring>
       fp8.close %next : !fp8.producer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Both sides of the ring run in the leading CTA, so that they agree. The other CTA has no tiles.
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!b = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+!ring = !fp8.pipeline<2, a: !a, b: !b>
+!acc = !fp8.output_pipeline<2, 256x128xf32, cta_group = 2>
+gpu.module @m {
+  gpu.func @one_fills(%am: !fp8.tensor_map<!a>, %bm: !fp8.tensor_map<!b>) kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
+    %c0 = arith.constant 0 : index
+    // expected-note @below {{the pipeline of its operands}}
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    %mp, %mc = fp8.output_pipeline : !acc
+    fp8.role "epilogue" warps(4) (%end = %mc) : !fp8.consumer<!acc> {
+      %ready = fp8.wait_tmem %end : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      %w = fp8.create_epilogue_warp %end, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
+      fp8.release_epilogue_warp %w : !fp8.epilogue_warp<!acc>
+    }
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      %r = fp8.leading_cta of pair (%l = %e) : !fp8.producer<!ring> -> !fp8.producer<!ring> {
+        %s = fp8.acquire %l : !fp8.producer<!ring>
+        fp8.tma_load %am[%c0, %c0], %s["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
+        fp8.tma_load %bm[%c0, %c0], %s["b"] : !fp8.tensor_map<!b>, !fp8.producer_stage<!ring>
+        %n = fp8.release %s : !fp8.producer_stage<!ring>
+        fp8.yield %n : !fp8.producer<!ring>
+      }
+      fp8.close %r : !fp8.producer<!ring>
+    }
+    fp8.role "mma" warps(1) (%end = %mp, %in = %c) : !fp8.producer<!acc>, !fp8.consumer<!ring> {
+      %w = fp8.create_mma_warp %end : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      %w3, %in3 = fp8.leading_cta of pair (%wl = %w, %inl = %in) : !fp8.mma_warp<!acc>, !fp8.consumer<!ring>
+          -> (!fp8.mma_warp<!acc>, !fp8.consumer<!ring>) {
+        %d = fp8.acquire %wl : !fp8.mma_warp<!acc>
+        %s = fp8.acquire %inl : !fp8.consumer<!ring>
+        %acc = fp8.accumulator %d : !fp8.mma_stage<!acc>
+        %ta = fp8.tile %s["a"] : !fp8.consumer_stage<!ring>
+        %tb = fp8.tile %s["b"] : !fp8.consumer_stage<!ring>
+        // expected-error @below {{'fp8.mma' op of a CTA pair reads the tiles of both CTAs, but its operands' pipeline waits for those of one (C7); give the pipeline 'cta_group = 2'}}
+        fp8.mma %acc, %ta, %tb : !fp8.tmem<256x128xf32, cta_group = 2>, !a, !b
+        %in2 = fp8.release %s : !fp8.consumer_stage<!ring>
+        %w2 = fp8.release %d : !fp8.mma_stage<!acc>
+        fp8.yield %w2, %in2 : !fp8.mma_warp<!acc>, !fp8.consumer<!ring>
+      }
+      fp8.release_mma_warp %w3 : !fp8.mma_warp<!acc>
+      fp8.close %in3 : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!ring = !fp8.pipeline<2, a: !a, b: !a, cta_group = 2>
+!acc = !fp8.output_pipeline<2, 128x128xf32>
+gpu.module @m {
+  gpu.func @one_multiplies(%map: !fp8.tensor_map<!a>) kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
+    %c0 = arith.constant 0 : index
+    // expected-note @below {{the pipeline of its operands}}
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    %mp, %mc = fp8.output_pipeline : !acc
+    fp8.role "epilogue" warps(4) (%end = %mc) : !fp8.consumer<!acc> {
+      %ready = fp8.wait_tmem %end : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      %w = fp8.create_epilogue_warp %end, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
+      fp8.release_epilogue_warp %w : !fp8.epilogue_warp<!acc>
+    }
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      %s = fp8.acquire %e : !fp8.producer<!ring>
+      fp8.tma_load %map[%c0, %c0], %s["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
+      fp8.tma_load %map[%c0, %c0], %s["b"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
+      %n = fp8.release %s : !fp8.producer_stage<!ring>
+      fp8.close %n : !fp8.producer<!ring>
+    }
+    fp8.role "mma" warps(1) (%end = %mp, %in = %c) : !fp8.producer<!acc>, !fp8.consumer<!ring> {
+      %w = fp8.create_mma_warp %end : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      %w3, %in3 = fp8.leading_cta of pair (%wl = %w, %inl = %in) : !fp8.mma_warp<!acc>, !fp8.consumer<!ring>
+          -> (!fp8.mma_warp<!acc>, !fp8.consumer<!ring>) {
+        %d = fp8.acquire %wl : !fp8.mma_warp<!acc>
+        %s = fp8.acquire %inl : !fp8.consumer<!ring>
+        %acc = fp8.accumulator %d : !fp8.mma_stage<!acc>
+        %ta = fp8.tile %s["a"] : !fp8.consumer_stage<!ring>
+        %tb = fp8.tile %s["b"] : !fp8.consumer_stage<!ring>
+        // expected-error @below {{'fp8.mma' op of one CTA reads the tiles of a CTA pair's pipeline (C7), which only an MMA of the pair hands back to both CTAs; give its accumulator 'cta_group = 2', or the pipeline none}}
+        fp8.mma %acc, %ta, %tb : !fp8.tmem<128x128xf32>, !a, !a
+        %in2 = fp8.release %s : !fp8.consumer_stage<!ring>
+        %w2 = fp8.release %d : !fp8.mma_stage<!acc>
+        fp8.yield %w2, %in2 : !fp8.mma_warp<!acc>, !fp8.consumer<!ring>
+      }
+      fp8.release_mma_warp %w3 : !fp8.mma_warp<!acc>
+      fp8.close %in3 : !fp8.consumer<!ring>
     }
     gpu.return
   }
