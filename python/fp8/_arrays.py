@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 CPU, CUDA = "cpu", "cuda"
 
 _INTEGERS = {f"{prefix}int{bits}": f"{'u' if prefix else 'i'}{bits}" for prefix in ("", "u") for bits in (8, 16, 32, 64)}
+# Scales of MXFP8: exponents, no numbers that fp8 computes with here.
+_EXPONENTS = {"float8_e8m0fnu": "f8E8M0FNU"}
 # Type strings of the array interfaces, without the order of bytes.
 _BY_TYPESTR = {"f2": "f16", "f4": "f32", "f8": "f64", **{f"{name[0]}{int(name[1:]) // 8}": name for name in _INTEGERS.values()}}
 
@@ -29,7 +31,7 @@ _BY_TYPESTR = {"f2": "f16", "f4": "f32", "f8": "f64", **{f"{name[0]}{int(name[1:
 @functools.lru_cache(maxsize=None)
 def names() -> dict[str, str]:
     """The types of arrays, as MLIR spells them, by the names of NumPy and PyTorch."""
-    return {**{name: format.mlir for name, format in by_name().items()}, **_INTEGERS}
+    return {**{name: format.mlir for name, format in by_name().items()}, **_EXPONENTS, **_INTEGERS}
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ def spelt(dtype: str) -> str:
 
 def stands_for(found: str, wanted: str) -> bool:
     """Whether an array of type `found` can be meant as one of `wanted`, of which packages without it have the bits."""
+    if wanted in _EXPONENTS.values():
+        return found in (wanted, "u8")
     format = by_mlir().get(wanted)
     return found == wanted or format is not None and not format.is_native and found == f"u{8 * format.size}"
 

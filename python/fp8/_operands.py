@@ -143,8 +143,7 @@ class Operands:
         for format in parameter.formats:
             if stands_for(array.dtype, format.mlir):
                 return array.as_type(format.mlir)
-        cure = f": fp8.quantize_blockwise makes {name} and its scales of numbers" if parameter.formats == (E4M3,) and array.dtype in _QUANTISED else ""
-        raise TypeError(f"{name} is of {spelt(array.dtype)}; it must be of {one_of(parameter.formats)}{cure}")
+        raise TypeError(f"{name} is of {spelt(array.dtype)}; it must be of {one_of(parameter.formats)}{_cure(parameter, array.dtype)}")
 
     def _row_scales(self, parameter: Parameter, given: object) -> Array:
         """The scales of single rows, as K/128 x rows."""
@@ -232,6 +231,15 @@ class Operands:
             return Array("f32", get_device(self.index).number(number), (1, 1), (1, 1), CUDA, self.index)
         value = ctypes.c_float(number)
         return Array("f32", ctypes.addressof(value), (1, 1), (1, 1), CPU, 0, value)
+
+
+def _cure(parameter: Parameter, dtype: str) -> str:
+    """What makes the operand of an array of that type, as the end of a message; nothing where we know of nothing."""
+    if parameter.formats == (E4M3,) and dtype in _QUANTISED:
+        return f": fp8.quantize_blockwise makes {parameter.name} and its scales of numbers"
+    if parameter.name in ("a_scale", "b_scale") and dtype == "f8E8M0FNU":
+        return ": convert it to float32, which is exact"
+    return ""
 
 
 def _check_extents(a: tuple[int, ...], b: tuple[int, ...]) -> None:

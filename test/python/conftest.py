@@ -44,9 +44,9 @@ def compiler():
 def example():
     """Runs a file of examples/python, as a user does, and returns what it prints."""
 
-    def run(name):
+    def run(name, *arguments):
         script = ROOT / "examples" / "python" / f"{name}.py"
-        return subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=60).stdout
+        return subprocess.run([sys.executable, str(script), *arguments], capture_output=True, text=True, check=True, timeout=60).stdout
 
     return run
 

@@ -9,6 +9,7 @@ import threading
 import typing
 
 import fp8
+import ml_dtypes
 import numpy as np
 import pytest
 from conftest import ROOT
@@ -329,3 +330,29 @@ def test_the_types_of_manifests_are_those_of_the_schema():
         _reports.DebugWaits: defined["debugWaits"], _reports.DebugBarrier: barrier, _reports.Profile: defined["profile"],
     }.items():
         assert set(typing.get_type_hints(type)) == set(described["properties"]) and type.__required_keys__ == set(described["required"]), type
+
+
+def scales_of(values):
+    """Random UE8M0 scales for the rows of `values`, and in the tiles that the tensor cores take (docs/Semantics.md)."""
+    rows, blocks = values.shape[0], values.shape[1] // 32
+    exponents = np.random.default_rng(rows).integers(120, 130, (rows, blocks), dtype=np.uint8)
+    tiles = np.zeros((-(-rows // 128), -(-blocks // 4), 32, 16), np.uint8)
+    for row in range(rows):
+        for block in range(blocks):
+            tiles[row // 128, block // 4, row % 32, 4 * (row % 128 // 32) + block % 4] = exponents[row, block]
+    return np.exp2(exponents.astype(np.float64) - 127), tiles
+
+
+@pytest.mark.parametrize("spelt", ["float8_e8m0fnu", "uint8"])
+def test_kernels_take_scales_of_mxfp8(example, spelt):
+    """By their name, or as bits."""
+    module = example("mxfp8_gemm", "--columns=32", "--ctas=1", "--cluster=1", "--stages=3")
+    kernel = fp8.compile(module, chip="sm_100a", assemble=False, cache=False)
+    random = np.random.default_rng(0)
+    a, b = (random.standard_normal((rows, 256)).astype(ml_dtypes.float8_e4m3fn) for rows in (100, 48))
+    (of_a, a_tiles), (of_b, b_tiles) = scales_of(a), scales_of(b)
+    d = np.full((100, 48), np.nan, ml_dtypes.bfloat16)
+    dtype = getattr(ml_dtypes, spelt, np.uint8)
+    kernel.simulate(a, a_tiles.view(dtype), b, b_tiles.view(dtype), d)
+    expected = (a.astype(np.float64) * of_a.repeat(32, 1)) @ (b.astype(np.float64) * of_b.repeat(32, 1)).T
+    np.testing.assert_allclose(d.astype(np.float64), expected, rtol=2**-8, atol=1e-2 * np.abs(expected).mean())
