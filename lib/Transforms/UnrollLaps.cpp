@@ -4,6 +4,7 @@
 
 #include "Gemm/PtxasLimits.h"
 #include "fp8/IR/Fp8.h"
+#include "fp8/IR/Profile.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -51,6 +52,10 @@ static bool gainsProducts(scf::ForOp loop) {
 /// ring. Of a loop that starts products they must be no laps: addresses of
 /// fixed slots would take the registers of the sums.
 static bool isWorthUnrolling(scf::ForOp loop, int64_t maxTrips) {
+  // With stamps in each copy of a body, ptxas spills.
+  if (auto module = loop->getParentOfType<ModuleOp>();
+      module && module->hasAttr(kProfileAttrName))
+    return false;
   std::optional<APInt> trips = loop.getStaticTripCount();
   if (!trips || trips->ugt(maxTrips) || trips->isZero())
     return false;

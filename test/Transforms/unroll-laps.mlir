@@ -1,9 +1,13 @@
 // RUN: fp8-opt %s --fp8-unroll-laps --split-input-file | FileCheck %s
 // RUN: fp8-opt %s --fp8-unroll-laps=max-trips=3 --split-input-file | FileCheck %s --check-prefix=MOST
 
+// RUN: fp8-opt %s --fp8-profile --fp8-unroll-laps --split-input-file | FileCheck %s --check-prefix=STAMPS
+
 !ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
 
-// Two laps, and the trip's number.
+// Two laps, and the trip's number. Stamps in each copy would take too many registers.
+// STAMPS-LABEL: func.func @two_laps(
+// STAMPS: scf.for
 // CHECK-LABEL: func.func @two_laps(
 // CHECK-NOT: scf.for
 // CHECK-COUNT-4: fp8.acquire

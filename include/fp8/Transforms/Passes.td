@@ -195,7 +195,8 @@ def Fp8UnrollLaps : Pass<"fp8-unroll-laps"> {
     products of 128 columns, and each product has one B scale. With fixed slots the addresses of all slots would take registers that the sums
     need.
 
-    Requires: phase 1 or 2. Loops with more than `max-trips` trips are unchanged.
+    Requires: phase 1 or 2. Loops with more than `max-trips` trips are unchanged, and so are all of a module with `--fp8-profile`: stamps in each
+    copy would take registers.
 
     Before:
 
