@@ -18,11 +18,11 @@ class OurPeer:
 
     name = "fp8"
 
-    def __init__(self, operands, device, directory, configuration, programmatic=False):
+    def __init__(self, operands, device, directory, configuration):
         self.configuration, self.sets = configuration, operands.sets
         kernel = runtime.Kernel.load(device, os.path.join(directory, configuration + ".cubin"))
         self.launches = [kernel.prepare([(DTYPES[tensor.dtype], tensor) for tensor in
-                                         (one.a, one.own_a_scale, one.b, one.b_scale, one.d)], programmatic)
+                                         (one.a, one.own_a_scale, one.b, one.b_scale, one.d)])
                          for one in operands.sets]
 
     def launch(self, index):

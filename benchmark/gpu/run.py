@@ -67,14 +67,12 @@ def parse(arguments):
 
 
 def kernels_of(row, configurations, options):
-    """Name of each kernel to time: whether it is launched programmatically."""
-    names = options.kernels or configurations.candidates(row, options.all)
+    """The names of the kernels to time."""
+    names = options.kernels or configurations.candidates(row, options.all, options.serial)
     for name in names:
         if name not in configurations.kernels:
             raise ValueError("there is no kernel '%s'; there are %s" % (name, ", ".join(configurations.kernels)))
-    # A kernel that is made for programmatic launches has them in its manifest.
-    programmatic = {name: configurations.kernels[name].get("programmatic", False) for name in names}
-    return {name: early for name, early in programmatic.items() if not (early and options.serial)}
+    return [name for name in names if not (options.serial and configurations.is_programmatic(name))]
 
 
 def describe(row, one):

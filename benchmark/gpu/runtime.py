@@ -48,18 +48,17 @@ class Kernel:
         with open(path + ".json", encoding="utf-8") as file:
             return Kernel(device, image, file.read())
 
-    def prepare(self, arguments, programmatic=False):
+    def prepare(self, arguments):
         """`arguments`: (dtype as MLIR spells it, tensor) of each."""
-        return Launch(self, arguments, programmatic)
+        return Launch(self, arguments)
 
 
 class Launch:
-    def __init__(self, kernel, arguments, programmatic):
+    def __init__(self, kernel, arguments):
         self.library, self.kernel = kernel.library, kernel
         self.tensors = [tensor for _, tensor in arguments]  # kept alive
         array = _binding.make_arguments([(dtype, tensor.data_ptr(), tensor.shape, tensor.stride()) for dtype, tensor in arguments])
-        self.owned = _binding.Owned(self.library, "fp8LaunchPrepare", "fp8LaunchFree", kernel.owned.handle, array, len(arguments),
-                                    int(programmatic))
+        self.owned = _binding.Owned(self.library, "fp8LaunchPrepare", "fp8LaunchFree", kernel.owned.handle, array, len(arguments), 0)
 
     def run(self):
         self.library.call("fp8LaunchRun", self.owned.handle)

@@ -125,13 +125,17 @@ class Configurations:
                     raise ValueError("%s: row '%s' names kernel '%s', which \"kernels\" does not have" % (
                         where, row, name))
         for name, kernel in self.kernels.items():
-            unknown = set(kernel) - {"config", "options", "programmatic"}
+            unknown = set(kernel) - {"config", "options"}
             if "config" not in kernel or unknown:
-                raise ValueError("%s: kernel '%s' must have \"config\" and may have \"options\" and \"programmatic\""
-                                 % (where, name))
+                raise ValueError("%s: kernel '%s' must have \"config\" and may have \"options\"" % (where, name))
 
-    def candidates(self, row, every):
-        names = self.rows.get(row.name, [])
+    def is_programmatic(self, name):
+        """Whether the kernel is made for programmatic launches, which its manifest then asks for."""
+        return "launch = programmatic" in self.kernels[name]["config"]
+
+    def candidates(self, row, every, serial=False):
+        """The kernels to try for the row, or the preferred one; `serial`: of those that are launched one after another."""
+        names = [name for name in self.rows.get(row.name, []) if not (serial and self.is_programmatic(name))]
         return names if every else names[:1]
 
     def used(self, rows):

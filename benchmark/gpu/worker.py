@@ -78,10 +78,9 @@ class Worker:
         if request["default"]:
             makers["fp8.gemm"] = lambda operands: clock.GraphClock(
                 peers.DefaultPeer(operands, False if request["serial"] else None), len(operands))
-        for kernel, programmatic in request["kernels"].items():
-            makers["fp8 " + kernel] = lambda operands, kernel=kernel, programmatic=programmatic: clock.GraphClock(
-                peers.OurPeer(operands, self.device, os.path.join(self.directory, "kernels"), kernel, programmatic),
-                len(operands))
+        for kernel in request["kernels"]:
+            makers["fp8 " + kernel] = lambda operands, kernel=kernel: clock.GraphClock(
+                peers.OurPeer(operands, self.device, os.path.join(self.directory, "kernels"), kernel), len(operands))
         return {key: make for key, make in makers.items() if key not in request["without"]}
 
     @staticmethod

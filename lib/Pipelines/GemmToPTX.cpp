@@ -40,8 +40,11 @@ static void addLinearPasses(OpPassManager &pm,
   if (options.prove || options.requireProof)
     pm.nest<gpu::GPUModuleOp>().addPass(
         createFp8VerifyProtocol({options.requireProof}));
-  // A wait that gives up needs registers of its own, which copies of the loop's
-  // body leave none of.
+  // In front of the unrolling, too: stamps need registers of their own, which
+  // copies of the loop's body leave none of.
+  if (options.profile)
+    pm.addPass(createFp8Profile());
+  // So does a wait that gives up.
   if (!options.debugWaits)
     pm.addPass(createFp8UnrollLaps());
 }
@@ -54,8 +57,6 @@ static void addBarrierPasses(OpPassManager &pm,
     waits.limit = options.debugWaits;
     pm.addPass(createFp8DebugWaits(waits));
   }
-  if (options.profile)
-    pm.addPass(createFp8Profile());
   Fp8AttachChipOptions chip;
   chip.chip = options.chip;
   pm.addPass(createFp8AttachChip(chip));

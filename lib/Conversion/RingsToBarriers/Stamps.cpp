@@ -12,17 +12,19 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-/// What an op in the block needs of the block moves in front of `before`.
-/// False, and nothing moves, if that would move an effect.
-static bool moveOperands(Operation *op, Block *block, Operation *before) {
+/// What these values need of the block moves in front of `before`. False, and
+/// nothing moves, if that would move an effect.
+static bool moveValues(ValueRange values, Block *block, Operation *before) {
   SetVector<Operation *> needed;
-  needed.insert(op);
-  for (size_t i = 0; i < needed.size(); ++i)
-    for (Value operand : needed[i]->getOperands())
-      if (Operation *definition = operand.getDefiningOp();
+  auto add = [&](ValueRange some) {
+    for (Value value : some)
+      if (Operation *definition = value.getDefiningOp();
           definition && definition->getBlock() == block)
         needed.insert(definition);
-  needed.remove(op);
+  };
+  add(values);
+  for (size_t i = 0; i < needed.size(); ++i)
+    add(needed[i]->getOperands());
   // Those in front of it already stay.
   if (before->getBlock() == block)
     needed.remove_if([&](Operation *inner) {
@@ -44,7 +46,7 @@ static std::pair<Value, Operation *> tellSince(MbarrierWaitOp wait,
                                                Value leader) {
   auto branch = dyn_cast<scf::IfOp>(wait->getParentOp());
   if (branch && (branch.elseBlock() || branch.getNumResults() ||
-                 !moveOperands(wait, branch.thenBlock(), branch) ||
+                 !moveValues(wait->getOperands(), branch.thenBlock(), branch) ||
                  !llvm::hasNItems(*branch.thenBlock(), 2)))
     branch = {};
   OpBuilder builder(wait);
@@ -94,18 +96,26 @@ static Value getArrivedAt(Operation *op) {
 static void prepareWait(Operation *arrival) {
   for (Operation *op = arrival->getNextNode(); op; op = op->getNextNode())
     if (isa<StampWaitOp>(op)) {
-      moveOperands(op, op->getBlock(), arrival);
+      moveValues(op->getOperands(), op->getBlock(), arrival);
       return;
     }
 }
 
-/// The branch around the arrival that only asks whether the thread is the
-/// leader, who writes the stamps; else the arrival. The stamp goes around it:
-/// where all threads are together it needs no branch.
-static Operation *findWholeArrival(Operation *arrival, Value leader) {
+/// True if the condition only says which threads of a warp act for it.
+static bool choosesThreads(Value condition, RoleThreadOp thread) {
+  auto compared = condition.getDefiningOp<arith::CmpIOp>();
+  return condition == thread.getLeader() ||
+         (compared && compared.getLhs() == thread.getLane());
+}
+
+/// The branch around the arrival that only chooses the threads that arrive for
+/// the warp, of which the leader writes the stamps; else the arrival. The stamp
+/// goes around it: where all threads are together it needs no branch.
+static Operation *findWholeArrival(Operation *arrival, RoleThreadOp thread) {
   auto branch = dyn_cast<scf::IfOp>(arrival->getParentOp());
-  return branch && branch.getCondition() == leader && !branch.elseBlock() &&
-                 moveOperands(arrival, branch.thenBlock(), branch)
+  return branch && choosesThreads(branch.getCondition(), thread) &&
+                 !branch.elseBlock() &&
+                 moveValues(getArrivedAt(arrival), branch.thenBlock(), branch)
              ? branch
              : arrival;
 }
@@ -171,7 +181,7 @@ static void insertStamps(RoleOp role, Value cursor) {
   }
   for (Operation *arrival : arrivals) {
     Location loc = arrival->getLoc();
-    Operation *whole = findWholeArrival(arrival, leader);
+    Operation *whole = findWholeArrival(arrival, role.getThread());
     prepareWait(whole);
     builder.setInsertionPoint(whole);
     Value when = StampClockOp::create(builder, loc, leader);
