@@ -24,22 +24,26 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 OURS = "fp8"
 
+# The types of A's scales and B's: of blocks of 128 elements of K, or of MXFP8.
+SCALES = {"f32": ("memref<{kb}x{m}xf32, strided<[{stride}, 1]>>", "memref<{nb}x{kb}xf32>"),
+          "mx": ("memref<{mb}x{kb}x32x16xf8E8M0FNU>", "memref<{nb}x{kb}x32x16xf8E8M0FNU>")}
 # The shape as types, which is how a user says it. Where D has rows that are not known, the kernel serves every M, as those of fp8.gemm do.
 FUNCTION = """\
-func.func @row_{m}_{n}_{k}(%a: memref<{m}x{k}xf8E4M3FN>, %as: memref<{kb}x{m}xf32, strided<[{stride}, 1]>>, %b: memref<{n}x{k}xf8E4M3FN>,
-                           %bs: memref<{nb}x{kb}xf32>, %d: memref<{rows}x{n}xbf16>) {{
-  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<{m}x{k}xf8E4M3FN>, memref<{kb}x{m}xf32, strided<[{stride}, 1]>>, memref<{n}x{k}xf8E4M3FN>,
-                         memref<{nb}x{kb}xf32>) outs(%d : memref<{rows}x{n}xbf16>)
+func.func @row_{m}_{n}_{k}(%a: memref<{m}x{k}xf8E4M3FN>, %as: {a_scale}, %b: memref<{n}x{k}xf8E4M3FN>,
+                           %bs: {b_scale}, %d: memref<{rows}x{n}xbf16>) {{
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<{m}x{k}xf8E4M3FN>, {a_scale}, memref<{n}x{k}xf8E4M3FN>,
+                         {b_scale}) outs(%d : memref<{rows}x{n}xbf16>)
   return
 }}
 """
 
 
-def explain(fp8_opt, shapes, chip, top=0, launch="fastest", machine="", every_m=False, tuned=""):
+def explain(fp8_opt, shapes, chip, top=0, launch="fastest", machine="", every_m=False, tuned="", scales="f32"):
     """What --fp8-explain-config says of each shape (m, n, k); with `every_m` of kernels that serve every M."""
     text = ""
     for m, n, k in shapes:
-        text += FUNCTION.format(m=m, n=n, k=k, kb=-(-k // 128), nb=-(-n // 128), stride=-(-m // 4) * 4, rows="?" if every_m else m)
+        a_scale, b_scale = (one.format(m=m, mb=-(-m // 128), kb=-(-k // 128), nb=-(-n // 128), stride=-(-m // 4) * 4) for one in SCALES[scales])
+        text += FUNCTION.format(m=m, n=n, k=k, a_scale=a_scale, b_scale=b_scale, rows="?" if every_m else m)
     options = "chip=%s top=%d launch=%s format=json output=-" % (chip, top, launch) + (" machine='%s'" % machine if machine else "") + (
         " tuned='%s'" % tuned if tuned else "")
     command = [fp8_opt, "-", "--fp8-explain-config=" + options, "-o", os.devnull]

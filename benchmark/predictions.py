@@ -4,8 +4,8 @@
 
     python3 benchmark/predictions.py --set baseline --set decode
 
-Of each row the configurations that the chooser puts first are compiled, and the timing model predicts each. Beside them stands the fastest of some MXFP8
-kernels (UE8M0 scales) for the same sizes, which examples/python/mxfp8_gemm.py makes.
+Of each row the configurations that the chooser puts first are compiled, and the timing model predicts each: with scales of 128 elements of K, and with those
+of MXFP8 (UE8M0).
 """
 
 import argparse
@@ -21,14 +21,6 @@ import chooser
 import timing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "examples", "python"), os.path.join(HERE, "..", "python")]
-import mxfp8_gemm
-
-LARGE = 1024  # rows of D from which pairs are tried
-# The MXFP8 kernels that are tried, by their names: for few rows of D, and for many.
-FEW = {"128x%d" % columns: {"columns": columns, "ctas": 1, "cluster": 1, "stages": stages, "early": 1} for columns, stages in ((32, 8), (64, 7), (96, 6), (128, 5))}
-MANY = {"256x128, cluster 2x2": {}, "256x128, pair": {"cluster": 1}, "256x192, cluster 2x2": {"columns": 192, "stages": 5, "accumulators": 1},
-        "256x256, cluster 2x2": {"columns": 256, "stages": 4, "accumulators": 1}}
 
 
 def read_shapes(sets):
@@ -48,13 +40,9 @@ class Predictor:
         told = json.loads(line)
         return told["predicted_us"], max(told["engines"].items(), key=lambda one: one[1])[0]
 
-    def ours(self, config, shape):
-        return self.predict(timing.KERNEL.replace("CONFIG", config), shape)
-
-    def mxfp8(self, shape):
-        """Microseconds of the fastest, and its name."""
-        kernels = MANY if shape[0] >= LARGE else FEW
-        return min((self.predict(mxfp8_gemm.build(**arguments).mlir(), shape)[0], name) for name, arguments in kernels.items())
+    def candidates(self, configs, shape, scales):
+        """(microseconds, busiest engine, configuration) of each."""
+        return [(*self.predict(timing.kernel(config, scales), shape), config) for config in configs]
 
 
 def short(config):
@@ -77,17 +65,18 @@ def main():
     parser.add_argument("--fp8-run", default="fp8-run")
     options = parser.parse_args()
     shapes = [tuple(map(int, row.split("x"))) for row in options.rows.split(",")] if options.rows else read_shapes(options.sets or ["baseline", "decode"])
-    explained = chooser.explain(options.fp8_opt, shapes, options.chip, options.top)
-    print("| M | N | K | chosen | us | fastest of %d | us | busiest engine | TFLOP/s | MXFP8 | us |\n|--:|--:|--:|--|--:|--|--:|--|--:|--|--:|" % options.top)
+    explained = {scales: chooser.explain(options.fp8_opt, shapes, options.chip, options.top, scales=scales) for scales in timing.SCALES}
+    print("| M | N | K | chosen | us | fastest of %d | us | busiest engine | TFLOP/s | MXFP8 | us | fastest of %d | us |\n"
+          "|--:|--:|--:|--|--:|--|--:|--|--:|--|--:|--|--:|" % (options.top, options.top))
     with tempfile.TemporaryDirectory() as folder:
         predictor = Predictor(options, folder)
         for shape in shapes:
-            told = [(*predictor.ours(one["config"], shape), one["config"]) for one in explained[shape]["candidates"][:options.top]]
-            best = min(told)
-            scaled, name = predictor.mxfp8(shape)
-            print("| %d | %d | %d | %s | %.1f | %s | %.1f | %s | %.0f | %s | %.1f |" % (
-                *shape, short(told[0][2]), told[0][0], short(best[2]), best[0], best[1], 2 * shape[0] * shape[1] * shape[2] / best[0] / 1e6, name, scaled),
-                flush=True)
+            told, mx = (predictor.candidates([one["config"] for one in explained[scales][shape]["candidates"][:options.top]], shape, scales)
+                        for scales in timing.SCALES)
+            best, best_mx = min(told), min(mx)
+            print("| %d | %d | %d | %s | %.1f | %s | %.1f | %s | %.0f | %s | %.1f | %s | %.1f |" % (
+                *shape, short(told[0][2]), told[0][0], short(best[2]), best[0], best[1], 2 * shape[0] * shape[1] * shape[2] / best[0] / 1e6,
+                short(mx[0][2]), mx[0][0], short(best_mx[2]), best_mx[0]), flush=True)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def pick(candidates, top, either, spread, known, draw):
 
 def candidates(options):
     shapes = rows_of(options.rows, options.random, options.most_us)
-    explained = chooser.explain(options.fp8_opt, shapes, options.chip, machine=options.machine, every_m=True)
+    explained = chooser.explain(options.fp8_opt, shapes, options.chip, machine=options.machine, every_m=True, scales=options.scales)
     draw = random.Random(0)
     favourites = {shape: pick(explained[shape]["candidates"], options.top, options.either, 0, (), draw) for shape in shapes}
     known = {config for configs in favourites.values() for config in configs}
@@ -129,6 +129,7 @@ def main():
     first.add_argument("output")
     first.add_argument("--fp8-opt", default=os.path.join(HERE, "..", "build", "bin", "fp8-opt"))
     first.add_argument("--chip", default="sm_90a")
+    first.add_argument("--scales", choices=sorted(chooser.SCALES), default="f32", help="mx: those of MXFP8")
     first.add_argument("--machine", default="", help="whose favourites; by default the chip's")
     first.add_argument("--random", type=lambda text: [int(seed) for seed in text.split(",") if seed], default=[], help="seeds of rows")
     first.add_argument("--rows", type=lambda text: [row for row in text.split(",") if row], default=[], help="MxNxK,... of other rows")
@@ -142,6 +143,7 @@ def main():
     between.add_argument("csv")
     between.add_argument("--fp8-opt", default=first.get_default("fp8_opt"))
     between.add_argument("--fp8-run", default=os.path.join(HERE, "..", "build", "bin", "fp8-run"))
+    between.add_argument("--scales", choices=sorted(timing.SCALES), default="f32")
     between.add_argument("--chip", required=True)
     between.add_argument("--gpu", required=True, help="as fp8-run --gpu takes it")
     between.add_argument("--jobs", type=int, default=os.cpu_count())

@@ -23,14 +23,16 @@ import subprocess
 import sys
 import tempfile
 
+# The types of A's scales and B's: of blocks of 128 elements of K, or of MXFP8.
+SCALES = {"f32": ("memref<?x?xf32, strided<[?, 1]>>", "memref<?x?xf32>"), "mx": ("memref<?x?x32x16xf8E8M0FNU>", "memref<?x?x32x16xf8E8M0FNU>")}
 KERNEL = """
 func.func @gemm(%a: memref<?x?xf8E4M3FN> {fp8.name = "a", fp8.access = "read"},
-                %a_scale: memref<?x?xf32, strided<[?, 1]>> {fp8.name = "a_scale", fp8.access = "read"},
+                %a_scale: A_SCALE {fp8.name = "a_scale", fp8.access = "read"},
                 %b: memref<?x?xf8E4M3FN> {fp8.name = "b", fp8.access = "read"},
-                %b_scale: memref<?x?xf32> {fp8.name = "b_scale", fp8.access = "read"},
+                %b_scale: B_SCALE {fp8.name = "b_scale", fp8.access = "read"},
                 %d: memref<?x?xbf16> {fp8.name = "d", fp8.access = "write"}) attributes {fp8.problem = "blockwise_gemm"} {
   fp8.blockwise_gemm ins(%a, %a_scale, %b, %b_scale
-      : memref<?x?xf8E4M3FN>, memref<?x?xf32, strided<[?, 1]>>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+      : memref<?x?xf8E4M3FN>, A_SCALE, memref<?x?xf8E4M3FN>, B_SCALE)
     outs(%d : memref<?x?xbf16>) {config = #fp8.gemm_config<CONFIG>}
   return
 }
@@ -38,6 +40,12 @@ func.func @gemm(%a: memref<?x?xf8E4M3FN> {fp8.name = "a", fp8.access = "read"},
 NAME = re.compile(r"(\d+)x(\d+)(?:-k(\d+))?(?:-(\d+)x(\d+))?(-early)?$")
 SEED = 7
 LONG_US = 40
+
+
+def kernel(config, scales="f32"):
+    """The module of a GEMM with that configuration."""
+    ours, theirs = SCALES[scales]
+    return KERNEL.replace("CONFIG", config).replace("A_SCALE", ours).replace("B_SCALE", theirs)
 
 
 def config_of(name):
@@ -92,7 +100,7 @@ def compile_kernel(options, name, folder):
     """The PTX of a configuration, as it is measured: one kernel serves all shapes."""
     ptx = os.path.join(options.keep or folder, re.sub(r"\W+", "-", name) + ".ptx")
     if not os.path.exists(ptx):
-        run([options.fp8_opt, "-", "--fp8-gemm-to-ptx=chip=" + options.chip, "--emit=ptx", "-o", ptx], KERNEL.replace("CONFIG", config_of(name)))
+        run([options.fp8_opt, "-", "--fp8-gemm-to-ptx=chip=" + options.chip, "--emit=ptx", "-o", ptx], kernel(config_of(name), options.scales))
     return ptx
 
 
@@ -169,6 +177,7 @@ def main():
     parser.add_argument("--limit", type=float, help="fail where the median error is larger, in percent")
     parser.add_argument("--gpu", default="h200", help="whose constants: the GPU of the results")
     parser.add_argument("--chip", default="sm_90a", help="that GPU's")
+    parser.add_argument("--scales", choices=sorted(SCALES), default="f32", help="mx: those of MXFP8")
     parser.add_argument("--noise", type=float, default=2, help="percent; what is nearer is not ranked")
     parser.add_argument("--keep", help="a folder for the kernels, which are not compiled again if they are there")
     parser.add_argument("--fp8-opt", default="fp8-opt")

@@ -26,6 +26,11 @@ extern "C" {
  * "rule" is a label in docs/Semantics.md. */
 const char *fp8GemmOperands(int64_t b_block);
 
+/* The same where the scales are those of MXFP8, which tensor cores apply. There
+ * "a_scale" and "b_scale" also have "tile": the extents that follow rows and
+ * columns, [32, 16]. */
+const char *fp8GemmMxOperands(void);
+
 /* The floating-point types of elements, a list:
  *
  *   {"dtype": "bf16", "name": "bfloat16", "bytes": 2, "exponent_bits": 8,

@@ -21,20 +21,23 @@ ordered_json describe(const gemm::OperandInfo &info) {
   ordered_json dtypes;
   for (tensor::ElementType type : info.types)
     dtypes.push_back(spelling(type));
-  return {{"name", info.name},
-          {"dtypes", std::move(dtypes)},
-          {"rows", describe(info.rows)},
-          {"columns", describe(info.columns)},
-          {"optional", info.optional},
-          {"batched", info.batched},
-          {"by_tma", info.byTma},
-          {"written", info.written},
-          {"rule", info.rule}};
+  ordered_json described = {{"name", info.name},
+                            {"dtypes", std::move(dtypes)},
+                            {"rows", describe(info.rows)},
+                            {"columns", describe(info.columns)},
+                            {"optional", info.optional},
+                            {"batched", info.batched},
+                            {"by_tma", info.byTma},
+                            {"written", info.written},
+                            {"rule", info.rule}};
+  if (info.tiled)
+    described["tile"] = gemm::kMxTile;
+  return described;
 }
 
-std::string listOperands(int64_t bBlock) {
+std::string listOperands(gemm::Scaling scaling) {
   ordered_json list;
-  for (const gemm::OperandInfo &info : gemm::getOperands(bBlock))
+  for (const gemm::OperandInfo &info : gemm::getOperands(scaling))
     list.push_back(describe(info));
   return list.dump();
 }
@@ -68,13 +71,18 @@ const char *fp8GemmOperands(int64_t b_block) {
   static const auto texts = [] {
     std::array<std::string, gemm::kBBlocks.size()> texts;
     std::transform(gemm::kBBlocks.begin(), gemm::kBBlocks.end(), texts.begin(),
-                   listOperands);
+                   [](int64_t bBlock) { return listOperands({bBlock}); });
     return texts;
   }();
   auto found = std::find(gemm::kBBlocks.begin(), gemm::kBBlocks.end(), b_block);
   return found == gemm::kBBlocks.end()
              ? nullptr
              : texts[found - gemm::kBBlocks.begin()].c_str();
+}
+
+const char *fp8GemmMxOperands(void) {
+  static const std::string text = listOperands(gemm::Scaling::mx());
+  return text.c_str();
 }
 
 const char *fp8ElementTypes(void) {

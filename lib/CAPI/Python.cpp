@@ -70,6 +70,22 @@ static_assert(sizeof(Words) == 8 * FP8_DESCRIPTION_WORDS);
 
 PyObject *getNone() { return reinterpret_cast<PyObject *>(&_Py_NoneStruct); }
 
+/// The extents of an array of rank 4 or 5, two in a word. False if it is not
+/// contiguous, or larger than any operand.
+bool packExtents(const DLTensor &tensor, Words &words) {
+  int64_t step = 1;
+  for (int32_t axis = tensor.rank - 1; axis >= 0; --axis) {
+    int64_t extent = tensor.shape[axis];
+    if (extent < 0 || extent >> 31 ||
+        (extent > 1 && tensor.strides[axis] != step))
+      return false;
+    words.shape[axis / 2] |= extent << axis % 2 * 32;
+    if (__builtin_mul_overflow(step, std::max<int64_t>(extent, 1), &step))
+      return false;
+  }
+  return true;
+}
+
 bool describe(const ExchangeTable &table, PyObject *object, uint64_t &address,
               Words &words) {
   DLTensor tensor;
@@ -78,12 +94,14 @@ bool describe(const ExchangeTable &table, PyObject *object, uint64_t &address,
     return false;
   }
   if (tensor.deviceType != kCuda || !tensor.data || tensor.lanes != 1 ||
-      tensor.rank < 1 || tensor.rank > 3 || !tensor.strides)
+      tensor.rank < 1 || tensor.rank > 5 || !tensor.strides)
     return false;
   address = reinterpret_cast<uint64_t>(tensor.data) + tensor.byteOffset;
   words.kind = uint64_t(tensor.rank) | (address % 16) << 8 |
                uint64_t(tensor.code) << 16 | uint64_t(tensor.bits) << 24 |
                uint64_t(tensor.deviceId + 1) << 32;
+  if (tensor.rank > 3)
+    return packExtents(tensor, words);
   std::copy_n(tensor.shape, tensor.rank, words.shape);
   std::copy_n(tensor.strides, tensor.rank, words.strides);
   return true;

@@ -10,6 +10,7 @@ using tensor::ElementTypes;
 
 constexpr ElementTypes kFactors = {ElementType::F8E4M3FN};
 constexpr ElementTypes kScales = {ElementType::F32, ElementType::BF16};
+constexpr ElementTypes kMxScales = {ElementType::F8E8M0FNU};
 constexpr ElementTypes kAddends = {ElementType::BF16, ElementType::F16,
                                    ElementType::F32};
 constexpr ElementTypes kOutputs = {ElementType::BF16, ElementType::F16,
@@ -27,11 +28,28 @@ std::string Extent::str() const {
   return block == 1 ? name : "ceil(" + name + "/" + std::to_string(block) + ")";
 }
 
-std::array<OperandInfo, kOperands> getOperands(int64_t bBlock) {
-  bool isPerColumn = bBlock == 1;
-  Extent blocksOfN{Axis::N, bBlock};
+/// The scales of MXFP8 of an operand's rows.
+static OperandInfo getMxScales(Operand operand, std::string_view name,
+                               Axis rows) {
+  OperandInfo info{operand,
+                   name,
+                   {rows, kMxTileRows},
+                   {Axis::K, kMxTileBlocks * kMxBlock},
+                   kMxScales,
+                   "G11",
+                   false,
+                   true,
+                   true,
+                   false};
+  info.tiled = true;
+  return info;
+}
+
+std::array<OperandInfo, kOperands> getOperands(Scaling scaling) {
+  bool isPerColumn = scaling.bBlock == 1;
+  Extent blocksOfN{Axis::N, scaling.bBlock};
   // Name, rows, columns, types, rule; optional, batched, by TMA, written.
-  return {{
+  std::array<OperandInfo, kOperands> operands = {{
       {Operand::A, "a", kM, kK, kFactors, "G1", false, true, true, false},
       {Operand::AScale, "a_scale", kBlocksOfK, kM, kScales, "G2", false, true,
        true, false},
@@ -48,10 +66,18 @@ std::array<OperandInfo, kOperands> getOperands(int64_t bBlock) {
       {Operand::DScale, "d_scale", kOne, kOne, kNumbers, "G9", true, false,
        false, false},
   }};
+  auto replace = [&](const OperandInfo &info) {
+    operands[static_cast<size_t>(info.operand)] = info;
+  };
+  if (scaling.isMx()) {
+    replace(getMxScales(Operand::AScale, "a_scale", Axis::M));
+    replace(getMxScales(Operand::BScale, "b_scale", Axis::N));
+  }
+  return operands;
 }
 
-OperandInfo getOperand(Operand operand, int64_t bBlock) {
-  return getOperands(bBlock)[static_cast<size_t>(operand)];
+OperandInfo getOperand(Operand operand, Scaling scaling) {
+  return getOperands(scaling)[static_cast<size_t>(operand)];
 }
 
 } // namespace fp8::gemm

@@ -9,9 +9,9 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-static constexpr StringLiteral kBBlock = "b_block", kBlocks = "blocks",
-                               kBatchTiles = "batch_tiles", kKGroup = "k_group",
-                               kRest = "d_rest";
+static constexpr StringLiteral kBBlock = "b_block", kKBlock = "k_block",
+                               kBlocks = "blocks", kBatchTiles = "batch_tiles",
+                               kKGroup = "k_group", kRest = "d_rest";
 
 /// What follows the operand's name in that of its map of the first tiles.
 static constexpr StringLiteral kFirst = "_first";
@@ -33,7 +33,9 @@ std::optional<ComputedGemm> ComputedGemm::get(Operation *kernel) {
   for (NamedAttribute entry : attribute) {
     int64_t value = cast<IntegerAttr>(entry.getValue()).getInt();
     if (entry.getName() == kBBlock)
-      gemm.bBlock = value;
+      gemm.scaling.bBlock = value;
+    else if (entry.getName() == kKBlock)
+      gemm.scaling.kBlock = value;
     else if (entry.getName() == kKGroup)
       gemm.kGroup = value;
     else if (entry.getName() == kBlocks)
@@ -66,7 +68,9 @@ DictionaryAttr ComputedGemm::toAttribute(MLIRContext *context) const {
     add(kBatchTiles, batchTiles);
   if (kGroup > 1)
     add(kKGroup, kGroup);
-  add(kBBlock, bBlock);
+  add(kBBlock, scaling.bBlock);
+  if (scaling.kBlock != gemm::kScaleBlock)
+    add(kKBlock, scaling.kBlock);
   return entries.getDictionary(context);
 }
 
@@ -75,7 +79,7 @@ ComputedGemm::getOperand(int64_t argument) const {
   for (auto [number, operand] :
        llvm::concat<const std::pair<int64_t, gemm::Operand>>(operands, firsts))
     if (number == argument)
-      return gemm::getOperand(operand, bBlock);
+      return gemm::getOperand(operand, scaling);
   return std::nullopt;
 }
 
@@ -115,6 +119,13 @@ LogicalResult mlir::fp8::verifyComputedGemm(Operation *op, Attribute value) {
                             << ComputedGemm::kAttrName << "' must be one of ";
       llvm::interleaveComma(gemm::kBBlocks, diagnostic);
       return diagnostic;
+    }
+    if (name == kKBlock) {
+      if (value == gemm::kMxBlock)
+        continue;
+      return op->emitOpError()
+             << "'" << name << "' of attribute '" << ComputedGemm::kAttrName
+             << "' must be " << gemm::kMxBlock << ", or be left out";
     }
     if (name == kKGroup) {
       if (value > 0)

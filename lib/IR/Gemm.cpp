@@ -15,6 +15,16 @@ Value mlir::fp8::getOperand(BlockwiseGemmOp op, gemm::Operand operand) {
   return values.empty() ? Value() : values.front();
 }
 
+gemm::Scaling mlir::fp8::getScaling(BlockwiseGemmOp op) {
+  auto isMx = [](Value scales) {
+    auto type = dyn_cast<MemRefType>(scales.getType());
+    return type && isa<Float8E8M0FNUType>(type.getElementType());
+  };
+  if (isMx(op.getAScale()) || isMx(op.getBScale()))
+    return gemm::Scaling::mx();
+  return {static_cast<int64_t>(op.getBBlock())};
+}
+
 std::optional<::fp8::tensor::ElementType> mlir::fp8::getElementType(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
@@ -36,7 +46,7 @@ namespace {
 class OperandChecker {
 public:
   explicit OperandChecker(BlockwiseGemmOp op) : op(op) {
-    for (const gemm::OperandInfo &info : gemm::getOperands(op.getBBlock()))
+    for (const gemm::OperandInfo &info : gemm::getOperands(getScaling(op)))
       if (mlir::fp8::getOperand(op, info.operand))
         operands.push_back(info);
   }
@@ -57,13 +67,18 @@ private:
   MemRefType getType(const Info &info) {
     return cast<MemRefType>(mlir::fp8::getOperand(op, info.operand).getType());
   }
+  /// Where the rows and the columns of a matrix are in the operand's shape.
+  unsigned getFirstAxis(const Info &info) {
+    return getType(info).getRank() - info.getRank();
+  }
   ArrayRef<int64_t> getMatrix(const Info &info) {
-    return getType(info).getShape().take_back(2);
+    return getType(info).getShape().slice(getFirstAxis(info), 2);
   }
   int64_t getBatch(const Info &info) { return getType(info).getDimSize(0); }
 
   LogicalResult checkForm(const Info &info);
   LogicalResult checkLayout(const Info &info);
+  LogicalResult checkTiles(const Info &info);
   LogicalResult checkLimits(const Info &info);
   LogicalResult checkBatch(const Info &info);
   LogicalResult checkExtents(const Info &info);
@@ -104,12 +119,19 @@ int64_t OperandChecker::evaluate(gemm::Extent extent) const {
 LogicalResult OperandChecker::checkForm(const Info &info) {
   Type given = mlir::fp8::getOperand(op, info.operand).getType();
   auto type = dyn_cast<MemRefType>(given);
-  int64_t rank = type && type.getRank() == 3 && info.batched ? 3 : 2;
-  if (!type || type.getRank() != rank || !takes(info, type.getElementType()))
-    return op.emitOpError() << "'" << info.name << "' must be a " << rank
-                            << "-D memref of " << info.types.str("or") << " ("
-                            << info.rule << "), but got " << given;
-  if (info.batched && type.getRank() != 2 + op.getBatchAxes())
+  int64_t rank = info.getRank();
+  if (type && type.getRank() == rank + 1 && info.batched)
+    ++rank;
+  if (!type || type.getRank() != rank || !takes(info, type.getElementType())) {
+    InFlightDiagnostic error = op.emitOpError()
+                               << "'" << info.name << "' must be a " << rank
+                               << "-D memref of " << info.types.str("or")
+                               << " (" << info.rule << "), but got " << given;
+    if (info.tiled && type && !takes(info, type.getElementType()))
+      error << "; both operands have scales of f8E8M0FNU, or neither";
+    return error;
+  }
+  if (info.batched && type.getRank() != info.getRank() + op.getBatchAxes())
     return op.emitOpError()
            << "'a' is " << op.getA().getType() << ", but '" << info.name
            << "' is " << type
@@ -130,6 +152,8 @@ LogicalResult OperandChecker::checkLayout(const Info &info) {
            << "'" << info.name
            << "' must be in global memory, without a memory space ("
            << info.rule << "), but got " << type;
+  if (info.tiled && failed(checkTiles(info)))
+    return failure();
   for (auto [axis, stride] : llvm::enumerate(ArrayRef(strides).drop_back()))
     if (!ShapedType::isDynamic(stride) && stride <= 0 &&
         type.getDimSize(axis) > 1)
@@ -138,6 +162,19 @@ LogicalResult OperandChecker::checkLayout(const Info &info) {
              << "' must lie one after the other (" << info.rule << "), but are "
              << stride << " elements apart";
   return success();
+}
+
+/// Checks that tiles of scales are of their size, each in one piece.
+LogicalResult OperandChecker::checkTiles(const Info &info) {
+  MemRefType type = getType(info);
+  auto [strides, offset] = type.getStridesAndOffset();
+  if (type.getShape().take_back(2) == ArrayRef(gemm::kMxTile) &&
+      strides[type.getRank() - 2] == gemm::kMxTile[1])
+    return success();
+  return op.emitOpError() << "'" << info.name << "' must end in tiles of "
+                          << gemm::kMxTile[0] << " x " << gemm::kMxTile[1]
+                          << " scales without gaps (" << info.rule
+                          << "), but got " << type;
 }
 
 LogicalResult OperandChecker::checkLimits(const Info &info) {
@@ -183,7 +220,7 @@ LogicalResult OperandChecker::checkExtents(const Info &info) {
       rows != 1)
     return op.emitOpError() << "'" << info.name << "' must have one row ("
                             << info.rule << "), but got " << rows;
-  unsigned first = type.getRank() - 2;
+  unsigned first = getFirstAxis(info);
   auto check = [&](unsigned axis, gemm::Extent extent) {
     return checkExtent(info, first + axis, evaluate(extent), extent.str(),
                        info.rule);
@@ -213,6 +250,9 @@ LogicalResult OperandChecker::check() {
 }
 
 LogicalResult BlockwiseGemmOp::verify() {
+  if (getScaling(*this).isMx() && getBBlock() != gemm::kDefaultBBlock)
+    return emitOpError() << "has scales of f8E8M0FNU, which each row of B has "
+                            "of its own; remove b_block (G11)";
   if (!llvm::is_contained(gemm::kBBlocks, getBBlock()))
     return emitOpError() << "b_block, the rows of B that share a scale, must "
                             "be 128, 64 or 1 (G5), but got "

@@ -7,7 +7,14 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 StringRef mlir::fp8::getPartName(MemRefType type, int64_t axis) {
-  return axis < type.getRank() - 2 ? "matrices" : "rows";
+  int64_t fromLast = type.getRank() - 1 - axis;
+  // Scales of MXFP8 lie in tiles, which lie in rows.
+  if (type.getRank() > 3 && isa<Float8E8M0FNUType>(type.getElementType()) &&
+      fromLast > 1)
+    return fromLast == 2   ? "tiles"
+           : fromLast == 3 ? "rows of tiles"
+                           : "matrices";
+  return fromLast > 1 ? "matrices" : "rows";
 }
 
 LogicalResult mlir::fp8::verifyTmaStrides(Operation *op, MemRefType type,

@@ -8,7 +8,8 @@
 
 namespace mlir::fp8 {
 
-/// What lies along an axis of a memref: "rows" or, of a batch, "matrices".
+/// What lies along an axis of a memref: "rows" or, of a batch, "matrices"; of
+/// scales of MXFP8 "tiles" and "rows of tiles".
 StringRef getPartName(MemRefType type, int64_t axis);
 
 /// Checks that rows and matrices are a multiple of 16 bytes and less than 2^40

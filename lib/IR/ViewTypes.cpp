@@ -116,18 +116,16 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError, TileType,
   return success();
 }
 
-/// The tiles of scales of A, and those that the rows of B may touch.
-static int64_t countScaleTiles(ArrayRef<int64_t> shape) {
-  int64_t rows = shape[1],
-          last = TileType::kScaledRows - std::gcd(rows, TileType::kScaledRows);
-  return 1 + llvm::divideCeil(last + rows, TileType::kScaledRows);
+int64_t TmemType::countScaleTilesOfB(int64_t rows) {
+  int64_t last = TileType::kScaledRows - std::gcd(rows, TileType::kScaledRows);
+  return llvm::divideCeil(last + rows, TileType::kScaledRows);
 }
 
-static int64_t countColumns(ArrayRef<int64_t> shape, int64_t ctaGroup,
-                            int64_t scaleSlots) {
+int64_t TmemType::countColumns(ArrayRef<int64_t> shape, int64_t ctaGroup,
+                               int64_t scaleSlots) {
   bool halves = shape[0] / ctaGroup != kTmemLanes && ctaGroup == 2;
   int64_t sums = halves ? shape[1] / 2 : shape[1],
-          scales = TmemType::kScaleColumns * countScaleTiles(shape);
+          scales = kScaleColumns * (1 + countScaleTilesOfB(shape[1]));
   return llvm::alignTo(sums + scaleSlots * scales, 16);
 }
 
@@ -171,7 +169,7 @@ LogicalResult TmemType::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 int64_t TmemType::getNumScaleTiles() const {
-  return countScaleTiles(getShape());
+  return 1 + countScaleTilesOfB(getShape()[1]);
 }
 
 int64_t TmemType::getColumns() const {

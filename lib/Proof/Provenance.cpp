@@ -84,7 +84,7 @@ unsigned Provenance::getSize(Type type) const {
 
 bool Provenance::follows(Operation *op) const {
   return isa<TmaLoadOp, LoadElementOp, MmaOp, WarpgroupMmaOp, PromoteOp>(op) ||
-         isa<AddTileOp, AddRowOp, ReduceScatterOp, StoreOp>(op) ||
+         isa<ReadOp, AddTileOp, AddRowOp, ReduceScatterOp, StoreOp>(op) ||
          isa<gpu::ShuffleOp>(op);
 }
 
@@ -230,10 +230,10 @@ Provenance::Label Provenance::getBox(Value source, ValueRange indices) {
   std::optional<gemm::OperandInfo> info;
   if (argument)
     info = gemm.getOperand(*argument);
-  if (!info || indices.size() < 2)
+  if (!info || indices.size() < size_t(info->getRank()))
     return getUnknown(box::Size);
   label[box::Operand] = constant(static_cast<int64_t>(info->operand));
-  size_t axis = indices.size() - 2;
+  size_t axis = indices.size() - info->getRank();
   if (axis)
     label[box::Batch] = expressions.get(indices[0]);
   for (gemm::Extent extent : {info->rows, info->columns}) {
@@ -246,6 +246,10 @@ Provenance::Label Provenance::getBox(Value source, ValueRange indices) {
                                                     : box::K;
     label[place] = scale(index, extent.block);
   }
+  // A tile of scales is copied whole.
+  for (Value within : indices.drop_front(axis))
+    if (!matchPattern(within, m_Zero()))
+      return getUnknown(box::Size);
   return label;
 }
 

@@ -135,6 +135,9 @@ private:
   void walkWarpgroupMma(WarpgroupMmaOp mma);
   void walkPromote(PromoteOp promote);
   void walkScales(PromoteOp promote, ArrayRef<ExprId> product);
+  /// The tiles of scales of that CTA of a pair, which the MMA applies itself.
+  void walkTilesOfScales(MmaOp mma, unsigned half, ArrayRef<ExprId> product);
+  void walkRead(ReadOp read);
   void walkAddend(Operation *op);
   void walkStore(StoreOp store);
   void walkShuffle(gpu::ShuffleOp shuffle);

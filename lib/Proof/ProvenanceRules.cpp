@@ -118,6 +118,8 @@ void Provenance::accumulate(MutableArrayRef<ExprId> product,
   };
   requireIf(equal(accumulated[sum::Next], product[sum::First]),
             "a product must be added to a sum that ends where its K begins");
+  requireIf(equal(accumulated[sum::IsScaled], product[sum::IsScaled]),
+            "products of one sum must be scaled alike");
   for (unsigned place : {sum::Batch, sum::M, sum::N})
     requireIf(equal(accumulated[place], product[place]),
               "a product must be added to a sum of the same rows and columns");
@@ -146,6 +148,10 @@ void Provenance::walkMma(MmaOp mma) {
     Label product = getProduct(part(a, box::Size), tile, shape[1]);
     requireEqual(product[sum::First], a[box::K],
                  "the tiles of a product must begin at the same element of K");
+    if (!mma.getScales().empty()) {
+      walkTilesOfScales(mma, half, product);
+      product[sum::IsScaled] = constant(1);
+    }
     if (Value condition = mma.getAccumulate())
       accumulate(product, part(before, sum::Size), expressions.get(condition));
     llvm::append_range(label, product);
@@ -182,78 +188,6 @@ void Provenance::walkShuffle(gpu::ShuffleOp shuffle) {
       table.get(Expr::Select, {isRow(element::kIsNone), label[box::K], k});
   label[element::Row] = constant(element::kIsNone);
   set(shuffle.getShuffleResult(), std::move(label));
-}
-
-/// Ranges of columns of a sum that a product is of, each of which has one of so
-/// many B scales: the first column and how many there are.
-static SmallVector<std::pair<int64_t, int64_t>>
-getColumns(FragmentType sums, int64_t part, int64_t scales) {
-  int64_t columns = sums.getShape()[1];
-  SmallVector<std::pair<int64_t, int64_t>> ranges;
-  if (!sums.isSwapped()) {
-    for (int64_t first = 0; first < columns; first += columns / scales)
-      ranges.push_back({first, columns / scales});
-    return ranges;
-  }
-  // A product has 64 columns of each warpgroup, whose parts follow one another.
-  constexpr int64_t kColumns = 64;
-  int64_t parts =
-      sums.getRegisterLayout().getExtent(RegisterLayout::Unit::Part);
-  for (int64_t first = part * kColumns; first < columns;
-       first += parts * kColumns)
-    ranges.push_back({first, kColumns});
-  return ranges;
-}
-
-void Provenance::walkScales(PromoteOp promote, ArrayRef<ExprId> product) {
-  Label scale(get(promote.getAScale()));
-  ExprId k = scale[box::K];
-  if (Value row = promote.getARow())
-    k = add(k, this->scale(expressions.get(row), gemm::kScaleBlock));
-  requireOperand(scale, Operand::AScale, "the tile of A scales");
-  requireEqual(k, product[sum::First],
-               "the A scales must be of the K block of the product");
-  requireEqual(scale[box::M], product[sum::M],
-               "the A scales must be of the rows of the product");
-  requireEqual(scale[box::Batch], product[sum::Batch],
-               "the A scales must be of the same matrix of a batch");
-  auto requireBScale = [&](ArrayRef<ExprId> its) {
-    requireOperand(its, Operand::BScale, "the B scale");
-    requireEqual(its[box::K], product[sum::First],
-                 "the B scales must be of the K block of the product");
-    requireEqual(its[box::Batch], product[sum::Batch],
-                 "the B scales must be of the same matrix of a batch");
-  };
-  static constexpr StringLiteral kColumnsRule =
-      "the B scales must be of the columns of the product";
-  if (Value row = promote.getBRow()) {
-    Label its(get(row));
-    requireBScale(its);
-    requireEqual(its[box::N], product[sum::N], kColumnsRule);
-    return;
-  }
-  auto sums = promote.getFragment().getType();
-  int64_t scales = promote.getBScales().size();
-  for (auto [first, width] : getColumns(sums, promote.getPart(), scales)) {
-    Label its(get(promote.getBScales()[first * scales / sums.getShape()[1]]));
-    // Lanes have the same if there is but one to load.
-    ExprId isNone = equal(its[element::Row], constant(element::kIsNone)),
-           repeatsLast =
-               equal(its[element::Row], constant(element::kRepeatsLast)),
-           last = this->scale(its[element::Last], gemm::kScaleBlock);
-    require(
-        table.get(Expr::Or,
-                  {isNone, table.get(Expr::And, {repeatsLast,
-                                                 atLeast(its[box::K], last)})}),
-        "the B scale must be one that all lanes have");
-    its[box::K] = table.get(Expr::Select, {isNone, its[box::K], last});
-    requireBScale(its);
-    ExprId n = offset(product[sum::N], first);
-    require(table.get(Expr::And,
-                      {atLeast(n, its[box::N]),
-                       atLeast(offset(its[box::N], gemm.bBlock - width), n)}),
-            kColumnsRule);
-  }
 }
 
 void Provenance::place(Label &label, std::optional<ExprId> batch,
@@ -302,6 +236,12 @@ void Provenance::walkPromote(PromoteOp promote) {
       table.get(Expr::Select, {isEmpty, product[sum::First], label[first]});
   label[first + 1] = product[sum::Next];
   set(promote.getResult(), std::move(label));
+}
+
+void Provenance::walkRead(ReadOp read) {
+  // A sum that is read while another is not yet stored loses that one.
+  requireEqual(getUnstored(), constant(0), kStoredRule);
+  setUnstored(1);
 }
 
 void Provenance::walkAddend(Operation *op) {
@@ -399,6 +339,7 @@ void Provenance::walkOp(Operation *op) {
       .Case([&](MmaOp mma) { walkMma(mma); })
       .Case([&](WarpgroupMmaOp mma) { walkWarpgroupMma(mma); })
       .Case([&](PromoteOp promote) { walkPromote(promote); })
+      .Case([&](ReadOp read) { walkRead(read); })
       .Case<AddTileOp, AddRowOp>([&](auto) { walkAddend(op); })
       .Case([&](ReduceScatterOp reduce) { walkReduceScatter(reduce); })
       .Case([&](StoreOp store) { walkStore(store); })

@@ -31,7 +31,7 @@ public:
       : builder(builder), loc(op.getLoc()), op(op), schedule(schedule) {
     // Those that every GEMM has come first, as in the constraints of manifests.
     for (bool optional : {false, true})
-      for (const gemm::OperandInfo &info : gemm::getOperands(op.getBBlock()))
+      for (const gemm::OperandInfo &info : gemm::getOperands(getScaling(op)))
         if (info.optional == optional && getOperand(op, info.operand))
           operands.push_back(info);
   }
@@ -150,7 +150,7 @@ void LaunchBuilder::checkExtents() {
 void LaunchBuilder::requireExtents(const gemm::OperandInfo &info,
                                    function_ref<Value(gemm::Extent)> evaluate) {
   Value memref = getValue(info);
-  int64_t first = cast<MemRefType>(memref.getType()).getRank() - 2;
+  int64_t first = cast<MemRefType>(memref.getType()).getRank() - info.getRank();
   auto require = [&](int64_t axis, gemm::Extent extent, const Twine &what) {
     Value actual = memref::DimOp::create(builder, loc, memref, first + axis);
     requireEqual(actual, evaluate(extent),
@@ -160,8 +160,10 @@ void LaunchBuilder::requireExtents(const gemm::OperandInfo &info,
   if (info.rows.axis == gemm::Axis::One)
     require(0, info.rows, "one row");
   else
-    require(0, info.rows, info.rows.str() + " rows");
-  require(1, info.columns, info.columns.str() + " columns");
+    require(0, info.rows,
+            info.rows.str() + (info.tiled ? " rows of tiles" : " rows"));
+  require(1, info.columns,
+          info.columns.str() + (info.tiled ? " tiles in a row" : " columns"));
 }
 
 void LaunchBuilder::checkBatch() {
@@ -181,7 +183,7 @@ void LaunchBuilder::checkBatch() {
       arith::MulIOp::create(builder, loc, getArgument(GemmExtra::TilesM),
                             getArgument(GemmExtra::TilesN)),
       gemm::kExtentLimit, "the tiles of a batch must be fewer than 2^31 (G6)");
-  if (!schedule.problem.hasColumnScales())
+  if (!schedule.problem.getInfo(gemm::Operand::BScale).byTma)
     requireBScaleSpan();
 }
 
@@ -207,8 +209,8 @@ void LaunchBuilder::requireRowBytes(const gemm::OperandInfo &info) {
   if (failed(type.getStridesAndOffset(strides, offset)))
     return;
   // Static strides are checked by the op's verifier.
-  int64_t rows = type.getRank() - 2;
-  for (int64_t axis = rows; axis >= 0; --axis) {
+  int64_t rows = type.getRank() - info.getRank();
+  for (int64_t axis = type.getRank() - 2; axis >= 0; --axis) {
     if (!ShapedType::isDynamic(strides[axis]))
       continue;
     auto metadata =
@@ -219,8 +221,12 @@ void LaunchBuilder::requireRowBytes(const gemm::OperandInfo &info) {
     Value rest = arith::RemUIOp::create(builder, loc, bytes, constant(16));
     requireEqual(
         rest, constant(0),
-        Twine("the ") + (axis < rows ? "matrices" : "rows") + " of " +
-            info.name +
+        Twine("the ") +
+            (axis < rows    ? "matrices"
+             : !info.tiled  ? "rows"
+             : axis == rows ? "rows of tiles"
+                            : "tiles") +
+            " of " + info.name +
             " must be a multiple of 16 bytes apart, because TMA copies "
             "them (G4)");
   }
@@ -335,11 +341,12 @@ void LaunchBuilder::launch(gpu::GPUFuncOp kernel) {
       gpu::KernelDim3{constant(32 * schedule.getNumWarps()), one, one},
       /*dynamicSharedMemorySize=*/Value(), arguments);
   // What the operands' types do not say.
-  if (schedule.problem.bBlock != gemm::kDefaultBBlock)
+  const gemm::Scaling &scaling = schedule.problem.scaling;
+  if (!scaling.isMx() && scaling.bBlock != gemm::kDefaultBBlock)
     launch->setAttr(Fp8Dialect::kProblemOptionsAttrName,
                     builder.getDictionaryAttr(builder.getNamedAttr(
                         op.getBBlockAttrName(),
-                        builder.getI64IntegerAttr(schedule.problem.bBlock))));
+                        builder.getI64IntegerAttr(scaling.bBlock))));
 }
 
 namespace {

@@ -53,7 +53,10 @@ public:
       : machine(machine), kernel(kernel) {}
 
   double getTensor() const {
-    return getPacedMma() / machine.sustainedShare +
+    // Of MMAs that apply scales, which the timing model predicts.
+    constexpr double kScaledShare = 0.78;
+    return getPacedMma() /
+               (kernel.promotes ? machine.sustainedShare : kScaledShare) +
            bytesFromL2() * machine.l2PowerCycles;
   }
   /// What the power limit allows, if all SMs are at work: products draw power,
@@ -68,8 +71,10 @@ public:
   }
   /// The time of one warpgroup, or of the warps that promote beside the MMA.
   double getPromotion() const {
+    if (!kernel.promotes)
+      return 0;
     if (!kernel.warpgroups)
-      return transfer() + promote(kernel.config.getCtaRows());
+      return getTransfer() + promote(kernel.config.getCtaRows());
     double mma = getMma(kProductRows), promotion = promote(kProductRows);
     double product = kernel.overlaps ? machine.overlappedProductCycles +
                                            std::max(mma, promotion)
@@ -86,6 +91,14 @@ public:
   }
   /// For each CTA at work, for all share L2.
   double getL2() const { return bytesFromL2() / machine.l2BytesPerCycle; }
+  /// Reads a product, or a sum, from tensor memory.
+  double getTransfer() const {
+    constexpr double kSumBytes = 4;
+    if (machine.transferBytesPerCycle == 0)
+      return 0;
+    return kSumBytes * kernel.config.getCtaRows() * kernel.config.tileN /
+           machine.transferBytesPerCycle;
+  }
   /// A slot is full again a latency after it was handed back; the others have
   /// to last that long.
   double getDepth() const {
@@ -113,14 +126,6 @@ private:
     return double(rows * getProductColumns(kernel)) / kLanes +
            machine.promotionCycles +
            (kernel.scaleParts - 1) * machine.scalePartCycles;
-  }
-  /// Reads a product from tensor memory.
-  double transfer() const {
-    constexpr double kSumBytes = 4;
-    if (machine.transferBytesPerCycle == 0)
-      return 0;
-    return kSumBytes * kernel.config.getCtaRows() * kernel.config.tileN /
-           machine.transferBytesPerCycle;
   }
   /// One CTA's part of what is copied once for a cluster.
   double bytesFromL2() const {
@@ -260,7 +265,15 @@ KernelModel::KernelModel(const Machine &machine, const KernelShape &kernel)
   // The MMAs of the next tile run beside the epilogue of one in tensor memory.
   // The warps that promote them are busy with its columns.
   laterEpilogueUs = epilogueUs;
-  if (!kernel.warpgroups) {
+  if (!kernel.promotes) {
+    // Each sum is read once. The next tile waits for that where it has no
+    // accumulator of its own.
+    constexpr double kBetweenTilesCycles = 1500;
+    double read = us(block.getTransfer());
+    epilogueUs += read;
+    laterEpilogueUs =
+        us(kBetweenTilesCycles) + (kernel.config.accumulators > 1 ? 0 : read);
+  } else if (!kernel.warpgroups) {
     constexpr double kBeside = 0.5, kStraddlingCycles = 1800;
     laterEpilogueUs -= us(kBeside * machine.epilogueCycles);
     if (kernel.scaleParts > 1)
@@ -300,6 +313,10 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
   double blocks = double(result.waves) * blocksOfOne;
   for (size_t bound = 0; bound < blockUs.size(); ++bound)
     result.bounds[bound] = blocks * blockUs[bound];
+  // What the warps beside the MMA do with each tile but the last.
+  if (!kernel.promotes)
+    result.bounds[static_cast<int>(Bound::Promotion)] =
+        double(result.waves - 1) * epilogueUs;
   // The power limit holds where products last, which was measured on Hopper.
   if (kernel.warpgroups) {
     constexpr double kCoolUs = 40, kHotUs = 120;

@@ -31,9 +31,10 @@ from ._spec import GemmSpec
 from ._timeline import Timeline
 
 if TYPE_CHECKING:
-    from . import builder, calibration, quantize, reference, testing, tuning
+    from . import builder, calibration, mx, quantize, reference, testing, tuning
     from ._choose import Choice, choose
     from .calibration import Calibration, calibrate
+    from .mx import quantize_mx, tile_scales
     from .quantize import quantize_blockwise
     from .reference import reference_gemm
     from .tuning import tune
@@ -73,15 +74,18 @@ __all__ = [
     "compile",
     "device_info",
     "gemm",
+    "mx",
     "profile",
     "prove",
     "quantize",
     "quantize_blockwise",
+    "quantize_mx",
     "reference",
     "reference_gemm",
     "run_pipeline",
     "simulate_ptx",
     "testing",
+    "tile_scales",
     "tune",
     "tuning",
     "verify",
@@ -101,14 +105,16 @@ def device_info(ordinal: int = 0) -> DeviceInfo:
 
 
 # What needs numpy, or is seldom needed, is imported when it is asked for.
-_MODULES = ("builder", "calibration", "quantize", "reference", "testing", "tuning")
+_MODULES = ("builder", "calibration", "mx", "quantize", "reference", "testing", "tuning")
 _HOMES = {
     "Calibration": ".calibration",
     "Choice": "._choose",
     "calibrate": ".calibration",
     "choose": "._choose",
     "quantize_blockwise": ".quantize",
+    "quantize_mx": ".mx",
     "reference_gemm": ".reference",
+    "tile_scales": ".mx",
     "tune": ".tuning",
 }
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _dlpack, _library
-from ._types import by_mlir, by_name
+from ._types import E8M0, by_mlir, by_name
 
 if TYPE_CHECKING:
     import torch
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 CPU, CUDA = "cpu", "cuda"
 
 _INTEGERS = {f"{prefix}int{bits}": f"{'u' if prefix else 'i'}{bits}" for prefix in ("", "u") for bits in (8, 16, 32, 64)}
-# Scales of MXFP8: exponents, no numbers that fp8 computes with here.
-_EXPONENTS = {"float8_e8m0fnu": "f8E8M0FNU"}
+_EXPONENTS = {E8M0.name: E8M0.mlir}
 # Type strings of the array interfaces, without the order of bytes.
 _BY_TYPESTR = {"f2": "f16", "f4": "f32", "f8": "f64", **{f"{name[0]}{int(name[1:]) // 8}": name for name in _INTEGERS.values()}}
 

@@ -191,6 +191,7 @@ _OTHERS: dict[str, tuple[Sequence[object], object]] = {
     "fp8LastError": ([], ctypes.c_char_p),
     "fp8Version": ([], ctypes.c_char_p),
     "fp8GemmOperands": ([ctypes.c_int64], ctypes.c_char_p),
+    "fp8GemmMxOperands": ([], ctypes.c_char_p),
     "fp8ElementTypes": ([], ctypes.c_char_p),
     "fp8MagnitudeShare": ([], ctypes.c_double),
     "fp8ChipName": ([ctypes.c_size_t], ctypes.c_char_p),

@@ -10,13 +10,16 @@ from typing import NamedTuple, TypedDict, TypeVar
 
 from . import _library
 from ._annotations import DType, Number, Operand
-from ._types import Format, by_mlir
+from ._types import Format, of_mlir
 
 T = TypeVar("T")
 
 BLOCK = 128
 """Elements of K that share a scale, and rows of B, if nothing else is said."""
 
+MX_CURE = "fp8.tile_scales lays scales of MXFP8 out for Blackwell; for Hopper convert them to float32, which is exact"
+BOTH_MX = f"both operands have scales of float8_e8m0fnu, or neither: {MX_CURE}"
+"""What messages say of scales of MXFP8 that do not fit."""
 
 ALIASES = {"out_dtype": "d_dtype", "residual": "c", "out_scale": "d_scale", "out": "d"}
 """Other keywords of fp8.gemm's arguments."""
@@ -62,8 +65,12 @@ class _Extent(TypedDict):
     block: int
 
 
-class _Operand(TypedDict):
-    """A row of fp8GemmOperands, as far as it is read here."""
+class _Tiled(TypedDict, total=False):
+    tile: list[int]
+
+
+class _Operand(_Tiled):
+    """A row of fp8GemmOperands or fp8GemmMxOperands, as far as it is read here."""
 
     name: str
     dtypes: list[str]
@@ -114,6 +121,7 @@ class Parameter:
         by_tma: whether TMA copies it; threads load the others.
         written: whether it is the result.
         rule: the label in docs/Semantics.md.
+        tile: the extents of a tile of scales, behind rows and columns of tiles; empty where there are none.
     """
 
     name: str
@@ -124,6 +132,7 @@ class Parameter:
     by_tma: bool
     written: bool
     rule: str
+    tile: tuple[int, ...] = ()
 
     @property
     def is_number(self) -> bool:
@@ -139,29 +148,38 @@ class Parameter:
 
 
 @functools.lru_cache(maxsize=None)
-def parameters(b_block: int = BLOCK) -> tuple[Parameter, ...]:
-    """The operands in the kernel's order, D last. `b_block` rows of B share a scale: 128, 64 or 1."""
-    rows: list[_Operand] = json.loads(_library.functions().fp8GemmOperands(b_block))
-    known = by_mlir()
+def parameters(b_block: int = BLOCK, mx: bool = False) -> tuple[Parameter, ...]:
+    """The operands in the kernel's order, D last. `b_block` rows of B share a scale, 128, 64 or 1; or the scales are those of MXFP8."""
+    library = _library.functions()
+    rows: list[_Operand] = json.loads(library.fp8GemmMxOperands() if mx else library.fp8GemmOperands(b_block))
     found = [
         Parameter(
             row["name"],
-            tuple(known[dtype] for dtype in row["dtypes"]),
+            tuple(map(of_mlir, row["dtypes"])),
             (Extent(**row["rows"]), Extent(**row["columns"])),
             row["optional"],
             row["batched"],
             row["by_tma"],
             row["written"],
             row["rule"],
+            tuple(row.get("tile", ())),
         )
         for row in rows
     ]
     return tuple(sorted(found, key=lambda parameter: parameter.written))
 
 
-def find_parameter(name: str, b_block: int = BLOCK) -> Parameter:
+def find_parameter(name: str, b_block: int = BLOCK, mx: bool = False) -> Parameter:
     """The operand of that name."""
-    return next(found for found in parameters(b_block) if found.name == name)
+    return next(found for found in parameters(b_block, mx) if found.name == name)
+
+
+def check_mx_options(b_block: int, scale_layout: str | None = None) -> None:
+    """Raises a ValueError if an option is given that scales of MXFP8 do not have."""
+    if b_block != BLOCK:
+        raise ValueError(f"b_block is {b_block!r}, but scales of float8_e8m0fnu are of single rows of B: leave b_block out")
+    if scale_layout is not None:
+        raise ValueError(f"scale_layout is {scale_layout!r}, but scales of float8_e8m0fnu lie in tiles: leave scale_layout out")
 
 
 def blocks(extent: int, block: int = BLOCK) -> int:
@@ -169,7 +187,7 @@ def blocks(extent: int, block: int = BLOCK) -> int:
     return -(-extent // block)
 
 
-def extents_of(parameter: Parameter, m: int, n: int, k: int) -> tuple[int, int]:
+def extents_of(parameter: Parameter, m: int, n: int, k: int) -> tuple[int, ...]:
     """Returns the extents of the kernel's argument for a problem, without that of a batch."""
     rows, columns = parameter.extents
-    return rows.of(m, n, k), columns.of(m, n, k)
+    return (rows.of(m, n, k), columns.of(m, n, k), *parameter.tile)

@@ -38,7 +38,7 @@ class Choice:
         return f"{self.config or 'no configuration'}, by the {self.source}{predicted}"
 
 
-def choose(m: int, n: int, k: int, spec: GemmSpec = GemmSpec(), *, chip: str = "sm_90a", gpu: str = "") -> Choice:
+def choose(m: int, n: int, k: int, spec: GemmSpec = GemmSpec(), *, chip: str | None = None, gpu: str = "") -> Choice:
     """Tells which configuration `fp8.gemm` uses for a problem. Nothing is compiled, and no GPU is needed.
 
     Args:
@@ -46,7 +46,7 @@ def choose(m: int, n: int, k: int, spec: GemmSpec = GemmSpec(), *, chip: str = "
         n: rows of B, columns of D.
         k: columns of A and B, a multiple of 16.
         spec: types, and what follows the sum. D counts as one that `fp8.gemm` makes.
-        chip: what kernels are compiled for; `fp8.chips()` lists them.
+        chip: what kernels are compiled for; `fp8.chips()` lists them. None: "sm_90a", or with scales of MXFP8 "sm_100a".
         gpu: the name of the GPU, as `fp8.device_info` has it, such as "NVIDIA H200": what was measured on it counts, as in `fp8.gemm` there. Empty:
             as with `simulate=True`.
 
@@ -59,7 +59,7 @@ def choose(m: int, n: int, k: int, spec: GemmSpec = GemmSpec(), *, chip: str = "
     if problem[2] % 16:
         raise ValueError(f"K is {k}; it must be a multiple of 16: pad A and B with columns of zeros")
     spec = replace(spec, d_contiguous=padded_row(n, spec.d_dtype) == n)
-    source, explained, predicted = choices_of(spec, chip, gpu).explain(problem)
+    source, explained, predicted = choices_of(spec, chip or spec.default_chip, gpu).explain(problem)
     return Choice(
         explained.get("config"),
         source,

@@ -17,7 +17,7 @@ from ._errors import CompileError, Diagnostic, ProofWarning
 from ._kernel import Kernel
 from ._log import logger
 from ._ptxas import find_ptxas
-from ._spec import GemmSpec, check_problem
+from ._spec import DEFAULT_CHIP, GemmSpec, check_problem
 
 
 def _read_table(tuned: str | None) -> str:
@@ -77,7 +77,7 @@ def check_chip(chip: str) -> None:
 def compile(
     source: Source,
     *,
-    chip: str = "sm_90a",
+    chip: str | None = None,
     problem: tuple[int | None, int | None, int | None] | None = None,
     tuned: str | None = None,
     debug_waits: int = 0,
@@ -93,7 +93,7 @@ def compile(
     Args:
         source: a GemmSpec, a module of `fp8.builder`, or a module with one kernel, in any phase: MLIR text or bytecode, or the pathlib.Path of a
             file that has it.
-        chip: what to compile for; `fp8.chips()` lists them.
+        chip: what to compile for; `fp8.chips()` lists them. None: "sm_90a", or of a spec with scales of MXFP8 "sm_100a".
         problem: M, N and K to choose a configuration for, where the types leave them open; None: not known.
         tuned: a table of measured configurations from ./dev bench --tune, which is asked first.
         debug_waits: milliseconds after which a wait gives up and says what it waited for; 0: never.
@@ -111,6 +111,7 @@ def compile(
         TypeError, ValueError: the source is none, there is no such chip, or no such table.
         OSError: the file of the source cannot be read.
     """
+    chip = chip or (source.default_chip if isinstance(source, GemmSpec) else DEFAULT_CHIP)
     check_chip(chip)
     text, name = source_of(source), name_of(source, "kernel.mlir")
     if profile:

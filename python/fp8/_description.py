@@ -11,7 +11,7 @@ import struct
 from typing import TYPE_CHECKING, Callable
 
 from . import _dlpack, _library
-from ._arrays import names
+from ._arrays import contiguous_strides, names
 
 if TYPE_CHECKING:
     import torch
@@ -23,7 +23,7 @@ WORD = 8  # bytes
 _WORDS = 7  # of an array, without its address
 _ABSENT = (0,) * _WORDS
 BEGIN = {name: place * _WORDS for place, name in enumerate(ORDER)}
-"""The first word of an operand in a key: its kind, of which the first byte is the rank. Then come three extents and three strides."""
+"""The first word of an operand in a key: its kind, of which the first byte is the rank. Then come three extents and three strides, or those of tiles."""
 
 Describe = Callable[..., bytes]
 
@@ -75,9 +75,19 @@ def describe_attributes(*tensors: torch.Tensor | None) -> bytes:
             code = _type_codes().get(str(tensor.dtype))
         except AttributeError:
             return b""
-        missing = 3 - len(shape)
-        if code is None or index < 0 or not address or missing not in (0, 1, 2):
+        rank = len(shape)
+        if code is None or index < 0 or not address or not 1 <= rank <= 5 or rank > 3 and not _is_contiguous(shape, strides):
             return b""
         addresses.append(address)
-        words += (len(shape) | address % 16 << 8 | code | index + 1 << 32, *shape, *_ABSENT[:missing], *strides, *_ABSENT[:missing])
+        kind = rank | address % 16 << 8 | code | index + 1 << 32
+        if rank > 3:
+            outer, inner = (*shape[::2], 0)[:3], (*shape[1::2], 0)[:3]
+            words += (kind, *(low | high << 32 for low, high in zip(outer, inner)), *_ABSENT[:3])
+        else:
+            words += (kind, *shape, *_ABSENT[: 3 - rank], *strides, *_ABSENT[: 3 - rank])
     return struct.pack(f"={len(addresses)}Q{len(words)}q", *addresses, *words)
+
+
+def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    wanted = contiguous_strides(tuple(shape))
+    return all(extent < 2**31 and (extent <= 1 or stride == step) for extent, stride, step in zip(shape, strides, wanted))

@@ -48,7 +48,7 @@ def gemm(
     out_scale: Number | None = None,
     out: Operand | None = None,
 ) -> AnyArray:
-    """D = d_scale * (sum over blocks of 128 of K of a_scale * b_scale * (A B^T) + beta * C + bias): the blockwise-scaled FP8 GEMM.
+    """D = d_scale * (sum over blocks of K of a_scale * b_scale * (A B^T) + beta * C + bias): the blockwise-scaled FP8 GEMM.
 
     Sums are in f32; D is rounded once; there is no gradient. Works on arrays of torch, cupy and, with `d`, on whatever has DLPack or
     `__cuda_array_interface__`, in the current stream of torch or cupy. The first call with a new shape compiles or finds a kernel;
@@ -58,7 +58,8 @@ def gemm(
         a: M x K of float8_e4m3fn (or uint8 with its bits), K a multiple of 16; or L x M x K, a batch, of which all but `bias` are
             then: L x N x K and so on.
         a_scale: a float32 or bfloat16 for each row and 128 columns of A, M x K/128 or K/128 x M. Read where it is if M is the
-            contiguous dimension and rows are a multiple of 16 bytes apart; else copied by the array's package.
+            contiguous dimension and rows are a multiple of 16 bytes apart; else copied by the array's package. Or, on Blackwell, scales of MXFP8:
+            a float8_e8m0fnu for each row and 32 columns, in tiles, as `quantize_mx` and `tile_scales` make them; then b_scale has them, too.
         b: N x K of float8_e4m3fn.
         b_scale: float32 or bfloat16, N/128 x K/128, or as `b_block` says.
         d_dtype: of D: bfloat16 (if None, and `d` is None), float16, float32, or float8_e4m3fn or float8_e5m2, which saturate.
@@ -76,7 +77,7 @@ def gemm(
         constant_b: the promise that no kernel which may still run at the call writes `b` or `b_scale`, as none writes weights. A kernel
             that starts early then loads them while the one in front ends. A broken promise makes D wrong.
         simulate: run on the simulator, on arrays in the host's memory.
-        chip: with `simulate`, the chip to compile for: "sm_90a" if None.
+        chip: with `simulate`, the chip to compile for: if None "sm_90a", and "sm_100a" for scales of MXFP8.
         out_dtype: another keyword of `d_dtype`.
         residual: another keyword of `c`.
         out_scale: another keyword of `d_scale`.

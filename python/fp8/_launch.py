@@ -31,7 +31,7 @@ class Launched(NamedTuple):
 def run(call: Call, simulate: bool, chip: str | None) -> Operand:
     """Checks a call and makes it: on the simulator, or on the GPU that has its arrays. Returns D."""
     if simulate:
-        return _simulate(call, chip or "sm_90a")
+        return _simulate(call, chip)
     _refuse_chip(chip)
     return launch(call).result
 
@@ -53,7 +53,7 @@ def launch(call: Call) -> Launched:
 def profile(call: Call, simulate: bool, chip: str | None, twin_of: Callable[[Kernel], Kernel]) -> Timeline:
     """Makes a call as `run` does, once or some times, by the twin of its kernel that writes stamps."""
     if simulate:
-        operands, kernel = _choose_simulated(call, chip or "sm_90a")
+        operands, kernel = _choose_simulated(call, chip)
         stream: int | None = None
     else:
         _refuse_chip(chip)
@@ -84,14 +84,15 @@ def _choose(call: Call) -> tuple[Call, Operands, Kernel]:
     return call, operands, kernel_for(operands.spec, chip_of(device), (operands.m, operands.n, operands.k), device.info.name)
 
 
-def _choose_simulated(call: Call, chip: str) -> tuple[Operands, Kernel]:
+def _choose_simulated(call: Call, chip: str | None) -> tuple[Operands, Kernel]:
     operands = Operands(call)
+    chip = chip or operands.spec.default_chip
     if operands.device != CPU:
         raise ValueError(f"a is on {operands.place}, and the simulator works on the host's memory: copy the operands there")
     return operands, kernel_for(operands.spec, chip, (operands.m, operands.n, operands.k))
 
 
-def _simulate(call: Call, chip: str) -> Operand:
+def _simulate(call: Call, chip: str | None) -> Operand:
     operands, kernel = _choose_simulated(call, chip)
     written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.d_dtype, call.d, operands.d)
     kernel.simulate(*operands.arrays(written))

@@ -8,7 +8,7 @@ from typing import Callable
 from ._annotations import Operand
 from ._arrays import Array, by, contiguous_strides, describe, spelt, stands_for
 from ._packages import package
-from ._types import by_mlir
+from ._types import by_mlir, of_mlir
 
 ALIGNMENT = 16  # bytes: of addresses and rows that TMA copies (PTX ISA, tensor maps)
 LINE = 128  # bytes of a line of L2: rows that begin with one are copied fastest (docs/Python.md, "Layouts of scales")
@@ -51,7 +51,7 @@ def scale_layout(name: str, shape: tuple[int, ...], rows: tuple[str, int], block
 
 def padded_row(columns: int, dtype: str, alignment: int = ALIGNMENT) -> int:
     """The elements from a row to the next, if rows are so many bytes apart, by default as TMA wants them."""
-    step = alignment // by_mlir()[dtype].size
+    step = alignment // of_mlir(dtype).size
     return max(-(-columns // step), 1) * step
 
 
@@ -100,6 +100,26 @@ def in_rows(name: str, array: Array, by_tma: bool) -> Array:
     copy = made_by.empty_like(extents, array.keep)
     made_by.copy(made_by.view(copy, array.shape, strides), made_by.view(array.keep, array.shape, array.strides))
     return describe(copy, name).as_type(array.dtype).laid_out(array.shape, strides)
+
+
+def in_tiles(name: str, array: Array) -> Array:
+    """The scales in tiles, or a copy in which each tile is 512 bytes without gaps, aligned to 16 bytes.
+
+    Raises:
+        ValueError: they must be copied, and nobody here knows how.
+    """
+    wanted = contiguous_strides(array.shape)
+    outer = tuple(stride if extent > 1 else other for extent, stride, other in zip(array.shape[:-2], array.strides, wanted))
+    array = array.laid_out(array.shape, (*outer, *array.strides[-2:]))
+    is_aligned = array.address % ALIGNMENT == 0 and all(stride % ALIGNMENT == 0 for stride in outer)
+    if array.strides[-2:] == wanted[-2:] and is_aligned and all(stride >= wanted[-3] for stride in outer):
+        return array
+    made_by = package(array.keep)
+    if made_by is None:
+        raise ValueError(f"{name} has strides of {by(array.strides)} bytes, from address {array.address:#x}: its tiles must be 512 bytes without gaps, aligned to "
+                         f"16 bytes; only arrays of torch, cupy and numpy are copied")
+    copy = made_by.contiguous(made_by.view(array.keep, array.shape, array.strides))
+    return describe(copy, name).as_type(array.dtype)
 
 
 def make_output(like: object, place: str, shape: tuple[int, ...], dtype: str, d: Operand | None, given: Array | None) -> tuple[Array, Callable[[], Operand]]:

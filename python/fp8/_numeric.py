@@ -51,6 +51,13 @@ class NumPy:
     def repeat_rows(self, array: Any, times: int) -> Any:
         return array.repeat(times, -2)
 
+    def reorder(self, array: Any, axes: tuple[int, ...]) -> Any:
+        return self.module.ascontiguousarray(array.transpose(axes))
+
+    def largest(self, array: Any) -> Any:
+        """Returns the largest along the last axis."""
+        return array.max(-1)
+
     def narrow(self, array: Any, target: Format) -> Any:
         """Returns numbers of `target` that are given in float64 as such, or if NumPy lacks the type as bits."""
         if target.is_native:
@@ -106,6 +113,17 @@ class Torch:
 
     def repeat_rows(self, array: Any, times: int) -> Any:
         return array.repeat_interleave(times, -2)
+
+    def reorder(self, array: Any, axes: tuple[int, ...]) -> Any:
+        return array.permute(axes).contiguous()
+
+    def largest(self, array: Any) -> Any:
+        """Returns the largest along the last axis."""
+        return array.amax(-1)
+
+    def typed(self, bits: Any, target: Format) -> Any:
+        """Returns the bits as numbers of `target`."""
+        return self.view(bits, target.name)
 
     def to_e4m3(self, array: Any) -> Any:
         clipped = array.clip(-448.0, 448.0)

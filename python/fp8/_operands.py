@@ -8,12 +8,12 @@ import math
 import numbers
 import sys
 
-from ._arrays import CPU, CUDA, Array, by, describe, package_of, spelt, stands_for
-from ._call import Call, Parameter, blocks, extents_of, find_parameter, parameters
+from ._arrays import CPU, CUDA, Array, by, contiguous_strides, describe, package_of, spelt, stands_for
+from ._call import BOTH_MX, MX_CURE, Call, Parameter, blocks, check_mx_options, extents_of, find_parameter, parameters
 from ._device import get_device
-from ._layout import in_rows, padded_row, scale_layout
+from ._layout import in_rows, in_tiles, padded_row, scale_layout
 from ._spec import LARGEST_EXTENT, GemmSpec
-from ._types import BF16, E4M3, F32, format_of, one_of
+from ._types import BF16, E4M3, E8M0, F32, format_of, one_of
 
 _QUANTISED = ("f64", "f32", "f16", "bf16")  # types of numbers that quantize_blockwise takes
 NO_GRADIENT = "fp8.gemm has no gradient, and an operand requires one: call it under torch.no_grad(), or detach the operand"
@@ -67,8 +67,13 @@ class Operands:
         (*batch, self.m, self.k), self.n = self.a.shape, self.b.shape[-2]
         self.batch = tuple(batch)
         self.device, self.index, self.place = self.a.device, self.a.index, self.a.place
-        a_scale = self._row_scales(find_parameter("a_scale"), call.a_scale)
-        b_scale = self._b_scale(call.b_scale)
+        self.is_mx = self._takes_exponents()
+        if self.is_mx:
+            a_scale, b_scale = (self._tiles(find_parameter(name, mx=True), given) for name, given in (("a_scale", call.a_scale), ("b_scale", call.b_scale)))
+            check_mx_options(call.b_block, call.scale_layout)
+        else:
+            a_scale = self._row_scales(find_parameter("a_scale"), call.a_scale)
+            b_scale = self._b_scale(call.b_scale)
         # With the factor 1 C is added as it is; with 0 it is not read.
         beta, d_scale = as_number(call.beta), as_number(call.d_scale)
         if call.c is None and beta not in (0, 1):
@@ -153,6 +158,29 @@ class Operands:
             return array
         return array.laid_out(_transposed(array.shape), _transposed(array.strides))
 
+    def _takes_exponents(self) -> bool:
+        """Whether the scales are those of MXFP8: by their type, or, where a package has no such type, by its bits in tiles."""
+        arrays = {name: describe(given, name, self.call.stream) for name, given in (("a_scale", self.call.a_scale), ("b_scale", self.call.b_scale))}
+        are = {name: array.dtype == E8M0.mlir or array.dtype == "u8" and len(array.shape) >= 4 for name, array in arrays.items()}
+        for name, array in arrays.items():
+            if any(are.values()) and not are[name] and array.dtype != "u8":
+                raise TypeError(f"{name} is of {spelt(array.dtype)}; {BOTH_MX}")
+        return any(are.values())
+
+    def _tiles(self, parameter: Parameter, given: object) -> Array:
+        """The scales of MXFP8, in tiles: as such, or one after another in an array of one dimension."""
+        array = self._typed(parameter, given)
+        shape = (*self.batch, *extents_of(parameter, self.m, self.n, self.k))
+        if array.shape == (math.prod(shape),):
+            if array.strides != (1,) and array.shape != (1,):
+                raise ValueError(f"{parameter.name} has strides of {by(array.strides)} elements; tiles in one dimension must be contiguous")
+            return array.laid_out(shape, contiguous_strides(shape))
+        if array.shape != shape:
+            rows, columns = parameter.extents
+            raise ValueError(f"{parameter.name} is {by(array.shape)}; scales of {E8M0.name} lie in tiles, {self._lead}{rows.formula} x {columns.formula} x "
+                             f"{by(parameter.tile)}, {by(shape)}: {MX_CURE}")
+        return array
+
     def _b_scale(self, given: object) -> Array:
         block = self.call.b_block
         if block not in (128, 64, 1):
@@ -208,7 +236,7 @@ class Operands:
         for parameter in parameters():
             name = parameter.name
             if name in self.matrices:
-                taken[name] = in_rows(parameter.name, self.matrices[name], name in by_tma)
+                taken[name] = in_tiles(name, self.matrices[name]) if self._is_tiled(name) else in_rows(name, self.matrices[name], name in by_tma)
             elif name in self.numbers:
                 taken[name] = self._in_memory(self.numbers[name])
         if self.spec.constant_b:
@@ -217,6 +245,9 @@ class Operands:
                     raise ValueError(f"with constant_b, {name} is read before what is in front has ended, but it does not lie as the kernel reads it and would be "
                                      f"copied: keep a copy whose rows are contiguous and a multiple of 16 bytes apart, or leave constant_b out")
         return tuple(taken[name] for name in self.spec.arguments)
+
+    def _is_tiled(self, name: str) -> bool:
+        return self.is_mx and name in ("a_scale", "b_scale")
 
     def given(self) -> list[Array]:
         """Returns all arrays of the call, where they are."""
@@ -237,8 +268,8 @@ def _cure(parameter: Parameter, dtype: str) -> str:
     """What makes the operand of an array of that type, as the end of a message; nothing where we know of nothing."""
     if parameter.formats == (E4M3,) and dtype in _QUANTISED:
         return f": fp8.quantize_blockwise makes {parameter.name} and its scales of numbers"
-    if parameter.name in ("a_scale", "b_scale") and dtype == "f8E8M0FNU":
-        return ": convert it to float32, which is exact"
+    if parameter.name in ("a_scale", "b_scale") and dtype == "u8":
+        return f": bits of {E8M0.name} are taken in tiles; {MX_CURE}"
     return ""
 
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from ._annotations import DType
-from ._call import Parameter, merge, parameters
-from ._types import format_of
+from ._call import BOTH_MX, Parameter, check_mx_options, merge, parameters
+from ._types import E8M0, format_of, type_name
 
+DEFAULT_CHIP = "sm_90a"
 LARGEST_EXTENT = 2**31 - 1
 """Coordinates of TMA are 32-bit numbers with a sign (rule G6 of docs/Semantics.md)."""
 
@@ -30,9 +31,9 @@ class GemmSpec:
 
     Attributes:
         d_dtype: of D: "bf16", "f16", "f32" or "f8E4M3FN".
-        a_scale_dtype: "f32" or "bf16".
-        b_scale_dtype: "f32" or "bf16".
-        b_block: rows of B that share a scale: 128, 64 or 1.
+        a_scale_dtype: "f32" or "bf16"; "f8E8M0FNU", with which the scales are those of MXFP8: of 32 elements of a row each, in tiles (docs/Python.md).
+        b_scale_dtype: likewise; both have scales of MXFP8, or neither.
+        b_block: rows of B that share a scale: 128, 64 or 1. With scales of MXFP8 it is 128, and says nothing.
         bias_dtype: of a bias for each column, "bf16", "f16" or "f32"; None: there is none.
         c_dtype: of the C that is added; None: none is.
         beta: whether C has a factor, which is read when the kernel runs.
@@ -96,7 +97,14 @@ class GemmSpec:
     def _check(self) -> None:
         if self.b_block not in (128, 64, 1):
             raise ValueError(f"b_block is {self.b_block!r}; it must be 128, 64 or 1")
-        for parameter in parameters():
+        for name in ("a_scale_dtype", "b_scale_dtype"):
+            if type_name(getattr(self, name)) in (E8M0.name, E8M0.mlir):
+                object.__setattr__(self, name, E8M0.mlir)
+        if self.is_mx:
+            check_mx_options(self.b_block)
+            if self.a_scale_dtype != self.b_scale_dtype:
+                raise TypeError(f"a_scale_dtype is {self.a_scale_dtype} and b_scale_dtype is {self.b_scale_dtype}: {BOTH_MX}")
+        for parameter in parameters(mx=self.is_mx):
             name = parameter.field
             if name.endswith("_dtype") and (getattr(self, name) is not None or not parameter.optional):
                 object.__setattr__(self, name, format_of(getattr(self, name), name, parameter.formats).mlir)
@@ -125,9 +133,19 @@ class GemmSpec:
         return self.d_scale
 
     @property
+    def is_mx(self) -> bool:
+        """Whether the scales are those of MXFP8."""
+        return E8M0.mlir in (self.a_scale_dtype, self.b_scale_dtype)
+
+    @property
+    def default_chip(self) -> str:
+        """What a kernel is compiled for where neither a GPU nor the user says it: a chip that has one."""
+        return "sm_100a" if self.is_mx else DEFAULT_CHIP
+
+    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The operands that the kernel takes, in its order."""
-        return tuple(parameter for parameter in parameters(self.b_block) if not parameter.field or getattr(self, parameter.field))
+        return tuple(parameter for parameter in parameters(self.b_block, self.is_mx) if not parameter.field or getattr(self, parameter.field))
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -151,7 +169,8 @@ class GemmSpec:
     def _type_of(self, parameter: Parameter) -> str:
         """The type of the kernel's argument in MLIR."""
         extents = ["1" if extent.axis == "1" else "?" for extent in parameter.extents]
-        strides = ["?", "1"]
+        extents += map(str, parameter.tile)
+        strides = ["?", "?", str(parameter.tile[1]), "1"] if parameter.tile else ["?", "1"]
         if self.batch and parameter.batched:
             extents, strides = ["?", *extents], ["?", *strides]
         layout = "" if parameter.is_number or (parameter.written and self.d_contiguous) else f", strided<[{', '.join(strides)}]>"

@@ -66,7 +66,7 @@ class Format:
     @property
     def size(self) -> int:
         """In bytes."""
-        return _facts()[self.mlir]["bytes"]
+        return 1 if self == E8M0 else _facts()[self.mlir]["bytes"]
 
     @property
     def is_native(self) -> bool:
@@ -77,18 +77,25 @@ class Format:
 BF16 = Format("bfloat16", "bf16")
 F32 = Format("float32", "f32")
 E4M3 = Format("float8_e4m3fn", "f8E4M3FN")
+E8M0 = Format("float8_e8m0fnu", "f8E8M0FNU")
+"""Powers of two, the scales of MXFP8: no numbers that fp8 computes with, so no row of the table."""
 
 
 @functools.lru_cache(maxsize=None)
 def by_mlir() -> dict[str, Format]:
-    """All formats, by MLIR's name."""
+    """All formats of numbers, by MLIR's name."""
     return {mlir: Format(row["name"], mlir) for mlir, row in _facts().items()}
 
 
 @functools.lru_cache(maxsize=None)
 def by_name() -> dict[str, Format]:
-    """All formats, by the name of NumPy and PyTorch."""
+    """All formats of numbers, by the name of NumPy and PyTorch."""
     return {format.name: format for format in by_mlir().values()}
+
+
+def of_mlir(mlir: str) -> Format:
+    """The format of that name, of numbers or of scales."""
+    return E8M0 if mlir == E8M0.mlir else by_mlir()[mlir]
 
 
 def type_name(dtype: DType) -> str:

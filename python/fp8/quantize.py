@@ -66,7 +66,7 @@ def _quantize(xp: NumPy | Torch, x: Any, rows: int, columns: int, scale_format: 
     scales = _scales(xp, amax, scale_format)
     quotients = blocks / xp.cast(scales, type_name(blocks.dtype))[:, None, :, None]
     padded = quotients.reshape(quotients.shape[0] * rows, quotients.shape[2] * columns)
-    values = _encode(xp, padded[: x.shape[0], : x.shape[1]])
+    values = encode(xp, padded[: x.shape[0], : x.shape[1]])
     return values, _lay_out(xp, scales, scale_format, layout)
 
 
@@ -88,7 +88,8 @@ def _scales(xp: NumPy | Torch, amax: Any, target: Format) -> Any:
     return xp.module.where(amax == 0, xp.full((), 1.0, "float64"), scales)
 
 
-def _encode(xp: NumPy | Torch, quotients: Any) -> Any:
+def encode(xp: NumPy | Torch, quotients: Any) -> Any:
+    """Rounds numbers of float32 or float64 to e4m3, once; larger ones saturate, infinities and NaN become NaN."""
     if type_name(quotients.dtype) == "float32":
         return xp.to_e4m3(quotients)
     rounded = round_to(xp, quotients, E4M3)

@@ -8,10 +8,11 @@ from typing import Any
 
 from ._annotations import DType, Number, NumPyOrTorch, Operand
 from ._arrays import by
-from ._call import BLOCK, Call, blocks, find_parameter, merge
+from ._call import BLOCK, Call, blocks, check_mx_options, find_parameter, merge
 from ._layout import scale_layout as layout_of
 from ._numeric import NumPy, Torch, arrays_of, round_to
 from ._types import E4M3, format_of
+from .mx import MX_BLOCK, expand, is_tiled
 
 __all__ = ["reference_gemm"]
 
@@ -26,9 +27,10 @@ def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Opera
 
     Args:
         a: A, M x K, of float8_e4m3fn; its bits, as uint8; or of a floating-point type.
-        a_scale: A's scales, one for each row and K block of 128: (ceil(K/128), M) "k_major" or (M, ceil(K/128)) "row_major".
+        a_scale: A's scales, one for each row and K block of 128: (ceil(K/128), M) "k_major" or (M, ceil(K/128)) "row_major". Or those of MXFP8,
+            in tiles, as `fp8.tile_scales` makes them.
         b: B, N x K, like A.
-        b_scale: B's scales, (ceil(N/b_block), ceil(K/128)); with `b_block=1` in A's layouts.
+        b_scale: B's scales, (ceil(N/b_block), ceil(K/128)); with `b_block=1` in A's layouts. In tiles if A's are.
         d_dtype: "bfloat16", "float16", "float32" or "float8_e4m3fn", by name or as a dtype; float64, unrounded, if left out.
         bias: N numbers, one for each column.
         c: C, M x N.
@@ -65,7 +67,7 @@ def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Opera
 def accumulate(xp: NumPy | Torch, call: Call) -> tuple[Any, Any]:
     """Returns D in float64, and the magnitude of what it is the sum of: `|d_scale| * (sum |a_scale * b_scale| * sum |A| |B| + |beta * C| + |bias|)`."""
     fields: tuple[Any, ...] = call
-    a, a_scale, b, b_scale, _, bias, c, beta, d_scale, _, scale_layout, b_block, *_ = fields
+    a, a_scale, b, b_scale, _, bias, c, beta, d_scale, _, _, b_block, *_ = fields
     beta, d_scale = _number("beta", beta), _number("d_scale", 1.0 if d_scale is None else d_scale)
     wide_a, wide_b = (xp.widen(operand, E4M3) for operand in (a, b))
     if len(a.shape) != len(b.shape) or len(a.shape) not in (2, 3) or a.shape[-1] != b.shape[-1] or a.shape[:-2] != b.shape[:-2]:
@@ -74,18 +76,16 @@ def accumulate(xp: NumPy | Torch, call: Call) -> tuple[Any, Any]:
         raise ValueError(f"b_block is {b_block}; B has a scale for 128, 64 or 1 of its rows")
     m, n, k = a.shape[-2], b.shape[-2], a.shape[-1]
     batch = tuple(a.shape[:-2])
-    num_blocks = blocks(k)
-    a_rows = _row_scales(xp, a_scale, "a_scale", batch, ("M", m), num_blocks, scale_layout)
-    if b_block == 1:
-        b_rows = _row_scales(xp, b_scale, "b_scale", batch, ("N", n), num_blocks, scale_layout)
-    else:
-        _check_shape(b_scale, "b_scale", (*batch, blocks(n, b_block), num_blocks))
-        b_rows = xp.repeat_rows(xp.widen(b_scale), b_block)[..., :n, :]
+    is_mx = is_tiled(a_scale) or is_tiled(b_scale)
+    if is_mx:
+        check_mx_options(b_block, call.scale_layout)
+    depth = MX_BLOCK if is_mx else BLOCK
+    a_rows, b_rows = (_scales_of_tiles if is_mx else _scales_of_blocks)(xp, call, batch, m, n, k)
     total = xp.full((*batch, m, n), 0.0, "float64")
     magnitude = xp.full((*batch, m, n), 0.0, "float64")
     with xp.quiet():
-        for block in range(num_blocks):
-            part = slice(block * BLOCK, (block + 1) * BLOCK)
+        for block in range(blocks(k, depth)):
+            part = slice(block * depth, (block + 1) * depth)
             scale = a_rows[..., :, block, None] * b_rows[..., None, :, block]
             left, right = wide_a[..., part], wide_b[..., part].swapaxes(-1, -2)
             total = total + scale * (left @ right)
@@ -100,6 +100,22 @@ def accumulate(xp: NumPy | Torch, call: Call) -> tuple[Any, Any]:
             added = xp.widen(bias).reshape(n)
             total, magnitude = total + added, magnitude + abs(added)
         return total * d_scale, magnitude * abs(d_scale)
+
+
+def _scales_of_tiles(xp: NumPy | Torch, call: Call, batch: tuple[int, ...], m: int, n: int, k: int) -> tuple[Any, Any]:
+    """Returns the scales of A and B in float64, one for each row and K block of 32."""
+    return expand(xp, call.a_scale, "a_scale", batch, m, k), expand(xp, call.b_scale, "b_scale", batch, n, k)
+
+
+def _scales_of_blocks(xp: NumPy | Torch, call: Call, batch: tuple[int, ...], m: int, n: int, k: int) -> tuple[Any, Any]:
+    """The same for each row and K block of 128."""
+    b_scale: Any = call.b_scale
+    num_blocks, layout = blocks(k), call.scale_layout
+    a_rows = _row_scales(xp, call.a_scale, "a_scale", batch, ("M", m), num_blocks, layout)
+    if call.b_block == 1:
+        return a_rows, _row_scales(xp, b_scale, "b_scale", batch, ("N", n), num_blocks, layout)
+    _check_shape(b_scale, "b_scale", (*batch, blocks(n, call.b_block), num_blocks))
+    return a_rows, xp.repeat_rows(xp.widen(b_scale), call.b_block)[..., :n, :]
 
 
 def _number(name: str, factor: Any) -> float:

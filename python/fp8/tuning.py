@@ -13,7 +13,7 @@ from statistics import NormalDist
 from typing import Iterator
 
 from . import _measured
-from ._arrays import CUDA, Array
+from ._arrays import CUDA, Array, contiguous_strides
 from ._call import extents_of
 from ._choice import EARLY, chip_of, forget_choices
 from ._compile import compile
@@ -22,7 +22,7 @@ from ._device import Buffer, Device, get_device, time_launches
 from ._layout import padded_row
 from ._progress import Progress
 from ._spec import GemmSpec, check_problem
-from ._types import by_mlir
+from ._types import E8M0, of_mlir
 
 _MAX_OPERAND_SETS = 1024
 _EDGE = ", edge = first"  # behind the launch, as the compiler prints a configuration
@@ -128,15 +128,15 @@ def operand_sets(device: Device, spec: GemmSpec, problem: tuple[int, int, int]) 
     """Sets of operands, of random numbers, that together are larger than four times the L2 cache, as far as 1024 sets reach."""
     shapes = _shapes(spec, problem)
     content, places = b"", {}
-    for name, (dtype, rows, _, row) in shapes.items():
+    for name, (dtype, shape, strides) in shapes.items():
         places[name] = len(content)
-        content += _random(dtype, _aligned(rows * row * by_mlir()[dtype].size))
+        content += _random(dtype, _aligned(shape[0] * strides[0] * of_mlir(dtype).size))
     wanted, room = 4 * device.info.l2_cache_bytes // len(content) + 1, device.info.memory_bytes // 2 // len(content)
     for _ in range(max(1, min(wanted, room, _MAX_OPERAND_SETS))):
         buffer = Buffer(device, content)
         yield [
-            Array(dtype, buffer.address + places[name], (rows, columns), (row, 1), CUDA, device.info.ordinal, buffer)
-            for name, (dtype, rows, columns, row) in shapes.items()
+            Array(dtype, buffer.address + places[name], shape, strides, CUDA, device.info.ordinal, buffer)
+            for name, (dtype, shape, strides) in shapes.items()
         ]
 
 
@@ -144,14 +144,15 @@ def _aligned(size: int) -> int:
     return -(-size // 256) * 256
 
 
-def _shapes(spec: GemmSpec, problem: tuple[int, int, int]) -> dict[str, tuple[str, int, int, int]]:
-    """Of each argument, in the kernel's order: type, rows, columns, and elements from a row to the next."""
+def _shapes(spec: GemmSpec, problem: tuple[int, int, int]) -> dict[str, tuple[str, tuple[int, ...], tuple[int, ...]]]:
+    """Of each argument, in the kernel's order: type, shape and strides."""
     m, n, k = problem
     shapes = {}
     for parameter in spec.parameters:
         dtype = spec.dtype_of(parameter)
-        rows, columns = extents_of(parameter, m, n, k)
-        shapes[parameter.name] = (dtype, rows, columns, padded_row(columns, dtype) if parameter.by_tma else columns)
+        shape = extents_of(parameter, m, n, k)
+        padded = (*shape[:-1], padded_row(shape[-1], dtype)) if parameter.by_tma else shape
+        shapes[parameter.name] = (dtype, shape, contiguous_strides(padded))
     return shapes
 
 
@@ -173,6 +174,8 @@ def _random(dtype: str, size: int) -> bytes:
     them; of the others some from 0.5 to 1."""
     if dtype == "f8E4M3FN":
         return os.urandom(size).translate(_normal_codes())
+    if dtype == E8M0.mlir:  # 2^-8 to 2^-1
+        return os.urandom(size).translate(bytes(119 + code % 8 for code in range(256)))
     numbers = [random.uniform(0.5, 1) for _ in range(1021)]
     values = struct.pack(f"={len(numbers)}{'e' if dtype == 'f16' else 'f'}", *numbers)
     if dtype == "bf16":

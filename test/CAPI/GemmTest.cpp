@@ -35,6 +35,16 @@ TEST(CGemm, ScalesOfBFollowTheirBlock) {
   EXPECT_EQ(fp8GemmOperands(32), nullptr);
 }
 
+TEST(CGemm, ScalesOfMxLieInTiles) {
+  json operands = json::parse(fp8GemmMxOperands());
+  EXPECT_EQ(operands[1], json::parse(R"({
+    "name": "a_scale", "dtypes": ["f8E8M0FNU"], "rows": {"axis": "M", "block": 128},
+    "columns": {"axis": "K", "block": 128}, "optional": false, "batched": true,
+    "by_tma": true, "written": false, "rule": "G11", "tile": [32, 16]})"));
+  EXPECT_EQ(operands[3]["rows"]["axis"], "N");
+  EXPECT_FALSE(operands[0].contains("tile"));
+}
+
 TEST(CGemm, DescribesElementTypes) {
   json types = json::parse(fp8ElementTypesFromC());
   ASSERT_EQ(types.size(), 6u) << "floating-point types alone";

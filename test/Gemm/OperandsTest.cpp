@@ -18,14 +18,26 @@ TEST(Operands, RowsAreInTheOrderOfTheEnum) {
 }
 
 TEST(Operands, ScalesOfBFollowTheirBlock) {
-  OperandInfo blocks = getOperand(Operand::BScale, 64);
+  OperandInfo blocks = getOperand(Operand::BScale, {64});
   EXPECT_EQ(blocks.rows.str(), "ceil(N/64)");
   EXPECT_EQ(blocks.columns.str(), "ceil(K/128)");
   EXPECT_FALSE(blocks.byTma);
-  OperandInfo columns = getOperand(Operand::BScale, 1);
+  OperandInfo columns = getOperand(Operand::BScale, {1});
   EXPECT_EQ(columns.rows.str(), "ceil(K/128)");
   EXPECT_EQ(columns.columns.str(), "N");
   EXPECT_TRUE(columns.byTma);
+}
+
+TEST(Operands, ScalesOfMxLieInTiles) {
+  for (auto [operand, rows] : {std::pair(Operand::AScale, "ceil(M/128)"),
+                               std::pair(Operand::BScale, "ceil(N/128)")}) {
+    OperandInfo info = getOperand(operand, Scaling::mx());
+    EXPECT_EQ(info.rows.str(), rows);
+    EXPECT_EQ(info.columns.str(), "ceil(K/128)");
+    EXPECT_EQ(info.getRank(), 4);
+    EXPECT_TRUE(info.byTma);
+  }
+  EXPECT_EQ(getOperand(Operand::A, Scaling::mx()).getRank(), 2);
 }
 
 TEST(Operands, ExtentsReadAsFormulas) {

@@ -50,6 +50,13 @@ func.func @incomplete(%a: index) attributes {fp8.computes = {a = 0 : i64, a_scal
 
 // -----
 
+// expected-error@+1 {{'k_block' of attribute 'fp8.computes' must be 32, or be left out}}
+func.func @scales(%a: index) attributes {fp8.computes = {k_block = 128 : i64}} {
+  return
+}
+
+// -----
+
 // expected-error@+1 {{'k_group' of attribute 'fp8.computes' must be positive}}
 func.func @group(%a: index) attributes {fp8.computes = {k_group = 0 : i64}} {
   return

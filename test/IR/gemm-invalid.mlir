@@ -360,3 +360,64 @@ func.func @matrices_overlap(%a: memref<8x64x128xf8E4M3FN, strided<[0, 128, 1]>>,
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<8x64x128xf8E4M3FN, strided<[0, 128, 1]>>, memref<?x?x?xf32>, memref<?x?x?xf8E4M3FN>, memref<?x?x?xf32>) outs(%d : memref<?x?x?xbf16>)
   return
 }
+
+// -----
+
+func.func @mx_in_rows(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{'a_scale' must be a 4-D memref of f8E8M0FNU (G11), but got 'memref<?x?xf8E8M0FNU>'}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>) outs(%d : memref<?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @mx_of_one(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %bs: memref<?x?x32x16xf8E8M0FNU>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{'a_scale' must be a 4-D memref of f8E8M0FNU (G11), but got 'memref<?x?xf32>'; both operands have scales of f8E8M0FNU, or neither}}
+  fp8.blockwise_gemm ins(%a, %as, %a, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?x32x16xf8E8M0FNU>) outs(%d : memref<?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @mx_tiles(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?x16x32xf8E8M0FNU>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{'a_scale' must end in tiles of 32 x 16 scales without gaps (G11), but got 'memref<?x?x16x32xf8E8M0FNU>'}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?x16x32xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x16x32xf8E8M0FNU>)
+    outs(%d : memref<?x?xbf16>)
+  return
+}
+
+// -----
+
+!gaps = memref<?x?x32x16xf8E8M0FNU, strided<[?, 1024, 32, 1]>>
+func.func @mx_gaps(%a: memref<?x?xf8E4M3FN>, %s: !gaps, %d: memref<?x?xbf16>) {
+  // expected-error @below {{'a_scale' must end in tiles of 32 x 16 scales without gaps (G11), but got}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, !gaps, memref<?x?xf8E4M3FN>, !gaps) outs(%d : memref<?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @mx_extents(%a: memref<300x512xf8E4M3FN>, %as: memref<2x4x32x16xf8E8M0FNU>, %b: memref<384x512xf8E4M3FN>, %bs: memref<3x4x32x16xf8E8M0FNU>, %d: memref<300x384xbf16>) {
+  // expected-error @below {{extent 0 of 'a_scale' must be ceil(M/128) = 3 (G11), but got 2}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<300x512xf8E4M3FN>, memref<2x4x32x16xf8E8M0FNU>, memref<384x512xf8E4M3FN>, memref<3x4x32x16xf8E8M0FNU>)
+    outs(%d : memref<300x384xbf16>)
+  return
+}
+
+// -----
+
+func.func @mx_block(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x16xf8E8M0FNU>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{has scales of f8E8M0FNU, which each row of B has of its own; remove b_block (G11)}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x16xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x16xf8E8M0FNU>)
+    outs(%d : memref<?x?xbf16>) {b_block = 1}
+  return
+}
+
+// -----
+
+!apart = memref<?x?x32x16xf8E8M0FNU, strided<[?, 520, 16, 1]>>
+func.func @mx_tiles_apart(%a: memref<?x?xf8E4M3FN>, %s: !apart, %d: memref<?x?xbf16>) {
+  // expected-error @below {{the tiles of 'a_scale' must be a multiple of 16 bytes apart, because TMA copies them (G4), but are 520; pad them by a strided layout}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, !apart, memref<?x?xf8E4M3FN>, !apart) outs(%d : memref<?x?xbf16>)
+  return
+}

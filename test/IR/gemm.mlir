@@ -106,3 +106,24 @@ func.func @batch_epilogue(%a: memref<8x256x512xf8E4M3FN>, %as: memref<8x4x256xf3
     residual(%c scaled %beta : memref<8x256x384xf32>, memref<1x1xf32>) bias(%bias : memref<1x384xf32>) outs(%d : memref<8x256x384xbf16>)
   return
 }
+
+// Scales of MXFP8: in tiles, of rows of tiles that may lie apart; in a batch.
+// CHECK-LABEL: func.func @mx
+func.func @mx(%a: memref<300x512xf8E4M3FN>, %as: memref<3x4x32x16xf8E8M0FNU, strided<[4096, 512, 16, 1]>>, %b: memref<?x512xf8E4M3FN>,
+              %bs: memref<?x4x32x16xf8E8M0FNU>, %d: memref<300x?xbf16>) {
+  // CHECK: fp8.blockwise_gemm ins({{.*}}, memref<3x4x32x16xf8E8M0FNU, strided<[4096, 512, 16, 1]>>, {{.*}}, memref<?x4x32x16xf8E8M0FNU>) outs(%{{.*}} : memref<300x?xbf16>){{$}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs
+      : memref<300x512xf8E4M3FN>, memref<3x4x32x16xf8E8M0FNU, strided<[4096, 512, 16, 1]>>, memref<?x512xf8E4M3FN>, memref<?x4x32x16xf8E8M0FNU>)
+    outs(%d : memref<300x?xbf16>)
+  return
+}
+
+// CHECK-LABEL: func.func @mx_batch
+func.func @mx_batch(%a: memref<8x300x512xf8E4M3FN>, %as: memref<8x3x4x32x16xf8E8M0FNU>, %b: memref<8x384x512xf8E4M3FN>,
+                    %bs: memref<8x3x4x32x16xf8E8M0FNU>, %d: memref<8x300x384xbf16>) {
+  // CHECK: fp8.blockwise_gemm
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs
+      : memref<8x300x512xf8E4M3FN>, memref<8x3x4x32x16xf8E8M0FNU>, memref<8x384x512xf8E4M3FN>, memref<8x3x4x32x16xf8E8M0FNU>)
+    outs(%d : memref<8x300x384xbf16>)
+  return
+}

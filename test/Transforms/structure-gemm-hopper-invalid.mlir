@@ -35,3 +35,12 @@ func.func @no_stage_of_two(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: me
     outs(%d : memref<?x?xbf16>) config <tile = 256 x 256 x 128, split_k = 2, stages = 2>
   return
 }
+
+// -----
+
+!mx = memref<?x?x32x16xf8E8M0FNU>
+func.func @scales_of_mx(%a: memref<?x?xf8E4M3FN>, %s: !mx, %d: memref<?x?xbf16>) {
+  // expected-error @below {{cannot become a kernel for sm_90a: its tensor cores apply no scales of f8E8M0FNU; use scales of f32 for 128 elements of K (G2), or compile for a chip with tensor memory, such as sm_100a}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, !mx, memref<?x?xf8E4M3FN>, !mx) outs(%d : memref<?x?xbf16>)
+  return
+}

@@ -70,10 +70,29 @@ print(words[1:7], words[8:14], key[0], key[56], _description.count_arrays(key), 
                       "(3, 8, 0, 64, 1, 0) (2, 3, 64, 192, 64, 1) 2 3 2 [0, 7]"]
 
 
+def test_descriptions_of_tiles(on_gpu):
+    """Arrays of rank 4 and 5, as scales in tiles are, have two extents a word, and others than contiguous ones no description."""
+    assert on_gpu(EXCHANGE + """
+import struct
+tiles, batch = aligned((3, 7, 32, 16), np.uint8), aligned((2, 3, 1, 32, 16), np.uint8)
+for array in (tiles, batch, tiles[:1], tiles[:2]):
+    made_of = made(Tensor(array, "uint8"), Tensor(f32))
+    print(made_of == _description.describe_attributes(Tensor(array, "uint8"), Tensor(f32)), struct.unpack("=14q", _description.key_of(made_of))[1:7])
+for array in (tiles[:, :3], tiles.swapaxes(2, 3), batch[:, 1:]):
+    print(made(Tensor(array, "uint8")), _description.describe_attributes(Tensor(array, "uint8")))
+""").splitlines() == [
+        f"True ({3 | 7 << 32}, {32 | 16 << 32}, 0, 0, 0, 0)",
+        f"True ({2 | 3 << 32}, {1 | 32 << 32}, 16, 0, 0, 0)",
+        f"True ({1 | 7 << 32}, {32 | 16 << 32}, 0, 0, 0, 0)",
+        f"True ({2 | 7 << 32}, {32 | 16 << 32}, 0, 0, 0, 0)",
+        *["b'' b''"] * 3,
+    ]
+
+
 def test_what_cannot_be_described(on_gpu):
     """Arrays of others, of the host, of other ranks and without memory; and tables of versions to come."""
     assert on_gpu(EXCHANGE + """
-wrong = 3, Tensor(f32, "float32", (1, 0)), Tensor(aligned((1, 2, 3, 4), np.float32)), Tensor(np.zeros((), np.float32))
+wrong = 3, Tensor(f32, "float32", (1, 0)), Tensor(aligned((1, 2, 3, 4, 1, 1), np.float32)), Tensor(np.zeros((), np.float32))
 print([made(Tensor(f32), operand) for operand in wrong], [_description.describe_attributes(Tensor(f32), operand) for operand in wrong])
 print(made(*[Tensor(f32)] * 17), len(made(*[Tensor(f32)] * 16)))
 Tensor.data_ptr = lambda self: 0

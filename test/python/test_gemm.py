@@ -218,7 +218,8 @@ WRONG = {
     "array of beta without a residual": (lambda p: {"beta": np.ones(1, np.float32)}, ValueError, "beta is an array, the factor of C, and there is none"),
     "type of scales": (lambda p: {"a_scale": p.a_scale.astype(np.float64)}, TypeError, "a_scale is of float64; it must be of float32 or bfloat16"),
     "UE8M0 scales": (lambda p: {"b_scale": p.b_scale.astype(ml_dtypes.float8_e8m0fnu)}, TypeError,
-                     "b_scale is of float8_e8m0fnu; it must be of float32 or bfloat16: convert it to float32, which is exact"),
+                     "a_scale is of float32; both operands have scales of float8_e8m0fnu, or neither: fp8.tile_scales lays scales of MXFP8 out for Blackwell; "
+                     "for Hopper convert them to float32, which is exact"),
     "type of c": (lambda p: {"c": p.c.astype(np.int32)}, TypeError, "c is of int32; it must be of bfloat16, float16 or float32"),
     "type of d": (lambda p: {"d_dtype": "int8"}, TypeError, "d_dtype is int8; it must be bfloat16, float16, float32, float8_e4m3fn or float8_e5m2"),
     "rank": (lambda p: {"a": p.a[0]}, ValueError, "a has 1 dimensions; it must be M x K, or L x M x K of a batch"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fp8._numeric import NumPy
-from fp8.quantize import _encode, quantize_blockwise
+from fp8.quantize import encode, quantize_blockwise
 
 
 # The numbers of e4m3 that are not negative, by code, and the middles between them; both are exact in float64.
@@ -45,13 +45,13 @@ def patterns(dtype):
 def test_every_pattern_is_rounded_to_the_nearest(dtype, compute):
     x = patterns(dtype)
     x = np.where(np.isnan(x), np.copysign(np.float32(np.nan), x), x).astype(compute)
-    assert same(_encode(NumPy(), x), nearest(x))
+    assert same(encode(NumPy(), x), nearest(x))
 
 
 def test_neighbours_of_ties():
     middles = MIDDLES.astype(np.float32)
     x = np.concatenate([middles, np.nextafter(middles, np.float32(0)), np.nextafter(middles, np.float32(999))])
-    assert same(_encode(NumPy(), x), nearest(x)) and same(_encode(NumPy(), -x), nearest(-x))
+    assert same(encode(NumPy(), x), nearest(x)) and same(encode(NumPy(), -x), nearest(-x))
 
 
 def test_float64_is_rounded_once():

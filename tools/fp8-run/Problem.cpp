@@ -92,10 +92,11 @@ std::optional<Error> checkOperands(const Manifest &manifest) {
         return Error{"argument '" + argument.name + "' has element type " +
                      std::string(tensor::spelling(argument.dtype)) +
                      ", but the other scales f8E8M0FNU; both have one type"};
-      if (argument.shape.size() != 4 || isBatch(manifest))
+      if (argument.shape.size() != (isBatch(manifest) ? 5 : 4))
         return Error{"argument '" + argument.name +
-                     "' has scales of f8E8M0FNU, which lie in tiles, "
-                     "(ceil(rows/128), ceil(K/128), 32, 16), without a batch"};
+                     "' has scales of f8E8M0FNU, which lie in tiles: (" +
+                     (isBatch(manifest) ? "L, " : "") +
+                     "ceil(rows/128), ceil(K/128), 32, 16)"};
       continue;
     }
     bool inBatch = isBatch(manifest) && !operand->common;

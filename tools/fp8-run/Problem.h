@@ -11,9 +11,9 @@
 // where f is what --elementwise says. The option b_block, 128 unless the
 // manifest says otherwise, is the number of rows of B that share a scale; with
 // 1 b_scale is laid out as b_scale_row. Scales of f8E8M0FNU are those of MXFP8,
-// one for each 32 elements of a row of A and of B. Where d has three dimensions, so have
-// the others but beta, bias and d_scale: a batch, whose products have data of
-// their own.
+// one for each 32 elements of a row of A and of B. Where d has three
+// dimensions, so have the others but beta, bias and d_scale: a batch, whose
+// products have data of their own.
 #ifndef FP8_TOOLS_FP8RUN_PROBLEM_H
 #define FP8_TOOLS_FP8RUN_PROBLEM_H
 
@@ -77,7 +77,7 @@ private:
   void adaptScales(reference::BlockwiseData &data);
   /// Makes one product of a batch, or the only one.
   void prepareMatrix(int64_t matrix);
-  void fillMxScales(const reference::BlockwiseData &operands);
+  void fillMxScales(int64_t matrix, const reference::BlockwiseData &operands);
   bool changesPadding(const std::vector<uint8_t> &d) const;
   PreparedArgument *find(gemm::Operand operand);
 

@@ -40,18 +40,22 @@ void fillRounded(PreparedArgument &argument, int64_t matrix,
 /// Scales of rows and blocks, `scaleAt(row, block)`, to tiles. Beyond the rows
 /// they are NaN; beyond K they multiply zeros, and are as large as they can be.
 template <typename ScaleAt>
-void fillTiles(PreparedArgument &argument, int64_t rows, int64_t blocks,
-               ScaleAt scaleAt) {
+void fillTiles(PreparedArgument &argument, int64_t matrix, int64_t rows,
+               int64_t blocks, ScaleAt scaleAt) {
   constexpr int64_t kTileBlocks = gemm::kMxTileBlocks;
-  int64_t tiles = argument.value.shape[1];
+  const std::vector<int64_t> &strides = argument.value.strides;
+  size_t rank = strides.size();
+  int64_t tiles = argument.value.shape[rank - 3],
+          first = rank > 4 ? matrix * strides[0] : 0;
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t block = 0; block < tiles * kTileBlocks; ++block) {
-      int64_t tile = row / gemm::kMxTileRows * tiles + block / kTileBlocks,
+      int64_t tile = first + row / gemm::kMxTileRows * strides[rank - 4] +
+                     block / kTileBlocks * strides[rank - 3],
               place = row % 32 * argument.columns() +
                       row % gemm::kMxTileRows / 32 * kTileBlocks +
                       block % kTileBlocks;
       reference::store(argument.value.dtype, argument.bytes.data(),
-                       tile * argument.value.strides[1] + place,
+                       tile + place,
                        block < blocks ? scaleAt(row, block) : 0x1p127);
     }
 }
@@ -148,7 +152,7 @@ void BlockwiseGemm::prepareMatrix(int64_t matrix) {
   fill(*find(Operand::A), matrix, operands.a);
   fill(*find(Operand::B), matrix, operands.b);
   if (gemmSizes.isMx())
-    return fillMxScales(operands);
+    return fillMxScales(matrix, operands);
   if (PreparedArgument *scales = find(Operand::AScale))
     fillRounded(*scales, matrix, operands.aScale, operands.aScaleStride);
   PreparedArgument *scales = find(Operand::BScale);
@@ -163,12 +167,13 @@ void BlockwiseGemm::prepareMatrix(int64_t matrix) {
   fillRounded(*scales, matrix, rows, n);
 }
 
-void BlockwiseGemm::fillMxScales(const reference::BlockwiseData &operands) {
-  fillTiles(*find(Operand::AScale), operands.m, operands.kBlocks(),
+void BlockwiseGemm::fillMxScales(int64_t matrix,
+                                 const reference::BlockwiseData &operands) {
+  fillTiles(*find(Operand::AScale), matrix, operands.m, operands.kBlocks(),
             [&](int64_t row, int64_t block) {
               return operands.aScale[block * operands.aScaleStride + row];
             });
-  fillTiles(*find(Operand::BScale), operands.n, operands.kBlocks(),
+  fillTiles(*find(Operand::BScale), matrix, operands.n, operands.kBlocks(),
             [&](int64_t row, int64_t block) {
               return operands.bScaleAt(row, block);
             });

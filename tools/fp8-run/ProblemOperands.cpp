@@ -66,7 +66,7 @@ Operand makeMxScales(std::string_view name, int64_t rows,
 
 std::vector<Operand> operandsOf(const GemmSizes &sizes) {
   std::vector<Operand> operands;
-  for (const gemm::OperandInfo &info : gemm::getOperands(sizes.bBlock)) {
+  for (const gemm::OperandInfo &info : gemm::getOperands({sizes.bBlock})) {
     bool ofA = info.operand == gemm::Operand::AScale;
     if (sizes.isMx() && (ofA || info.operand == gemm::Operand::BScale)) {
       operands.push_back(
@@ -77,7 +77,7 @@ std::vector<Operand> operandsOf(const GemmSizes &sizes) {
     if (info.operand != gemm::Operand::BScale)
       continue;
     operands.push_back(
-        makeOperand(gemm::getOperand(info.operand, /*bBlock=*/1), sizes));
+        makeOperand(gemm::getOperand(info.operand, {/*bBlock=*/1}), sizes));
     operands.back().name = kBScaleRow;
   }
   return operands;
@@ -145,18 +145,27 @@ launch::Expected<int64_t> batchStride(const launch::ArgumentSpec &spec,
                std::to_string(stride) + "; they would overlap"};
 }
 
-/// Tiles of scales, one after another.
-bool layOutTiles(const Operand &operand, PreparedArgument &argument) {
-  constexpr int64_t kRows = gemm::kMxTileRows / 4,
-                    kColumns = 4 * gemm::kMxTileBlocks;
-  int64_t ofRows = blocks(operand.rows, gemm::kMxTileRows),
-          ofColumns = blocks(operand.columns, gemm::kMxTileBlocks);
-  argument.value.shape = {ofRows, ofColumns, kRows, kColumns};
-  argument.value.strides = {ofColumns * kRows * kColumns, kRows * kColumns,
-                            kColumns, 1};
-  return __builtin_mul_overflow(uint64_t(ofRows),
-                                uint64_t(argument.value.strides[0]),
-                                &argument.elements);
+/// Tiles of scales, in rows of tiles and in a batch: as far apart as the
+/// manifest fixes, or one after another.
+bool layOutTiles(const launch::ArgumentSpec &spec, const Operand &operand,
+                 std::optional<int64_t> batch, PreparedArgument &argument) {
+  std::vector<int64_t> &shape = argument.value.shape,
+                       &strides = argument.value.strides;
+  shape = {blocks(operand.rows, gemm::kMxTileRows),
+           blocks(operand.columns, gemm::kMxTileBlocks), gemm::kMxTile[0],
+           gemm::kMxTile[1]};
+  if (batch)
+    shape.insert(shape.begin(), *batch);
+  strides.assign(shape.size(), 1);
+  int64_t size = 1;
+  bool overflow = false;
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    strides[axis] = spec.strides[axis].value_or(size);
+    overflow |= __builtin_mul_overflow(shape[axis], strides[axis], &size);
+  }
+  bool isEmpty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  argument.elements = isEmpty ? 0 : size;
+  return overflow;
 }
 
 /// A matrix, or those of a batch.
@@ -192,7 +201,7 @@ layOut(const launch::ArgumentSpec &spec, const Operand &operand,
        std::optional<int64_t> batch, uint64_t memoryLimit, uint64_t &memory) {
   PreparedArgument argument;
   launch::Expected<bool> overflow =
-      operand.tiled ? layOutTiles(operand, argument)
+      operand.tiled ? layOutTiles(spec, operand, batch, argument)
                     : layOutMatrices(spec, operand, batch, argument);
   if (!overflow)
     return overflow.takeError();

@@ -22,6 +22,8 @@ constexpr int64_t kScaleBlock = 128;
 /// zeros, and must not be NaN.
 constexpr int64_t kMxBlock = 32;
 constexpr int64_t kMxTileRows = 128, kMxTileBlocks = 4;
+/// A tile of scales in memory.
+constexpr std::array<int64_t, 2> kMxTile = {32, 16};
 
 /// M, N, K and the batch extent are below this, the range of TMA coordinates.
 constexpr int64_t kExtentLimit = int64_t(1) << 31;
@@ -32,6 +34,15 @@ constexpr int64_t kStepOfK = 16;
 /// The rows of B that may share a scale.
 constexpr std::array<int64_t, 3> kBBlocks = {128, 64, 1};
 constexpr int64_t kDefaultBBlock = 128;
+
+/// What a scale covers.
+struct Scaling {
+  int64_t bBlock = kDefaultBBlock; ///< rows of B
+  int64_t kBlock = kScaleBlock;    ///< elements along K, of A and of B
+
+  static constexpr Scaling mx() { return {1, kMxBlock}; }
+  bool isMx() const { return kBlock == kMxBlock; }
+};
 
 /// In the order of the op's operands.
 enum class Operand : unsigned {
@@ -71,17 +82,20 @@ struct OperandInfo {
   bool batched; ///< has a matrix for each product of a batch
   bool byTma;   ///< TMA copies it, so its rows are multiples of 16 bytes apart
   bool written; ///< by the kernel; it reads the others
+  bool tiled = false; ///< rows and columns count tiles of `kMxTile` scales
 
+  /// The extents of a matrix.
+  int64_t getRank() const { return tiled ? 4 : 2; }
   bool isNumber() const {
     return rows.axis == Axis::One && columns.axis == Axis::One;
   }
 };
 
-/// All operands, in the op's order. `bBlock` counts the rows of B that share a
-/// scale: with 1, B's scales are laid out as A's.
-std::array<OperandInfo, kOperands> getOperands(int64_t bBlock = kDefaultBBlock);
+/// All operands, in the op's order. Where each row of B has its own scales,
+/// these are laid out as A's.
+std::array<OperandInfo, kOperands> getOperands(Scaling scaling = {});
 
-OperandInfo getOperand(Operand operand, int64_t bBlock = kDefaultBBlock);
+OperandInfo getOperand(Operand operand, Scaling scaling = {});
 
 } // namespace fp8::gemm
 

@@ -20,8 +20,8 @@ namespace mlir::fp8 {
 struct ComputedGemm {
   static constexpr llvm::StringLiteral kAttrName = "fp8.computes";
 
-  /// The columns of B^T that share a scale.
-  int64_t bBlock = gemm::kDefaultBBlock;
+  /// What a scale covers.
+  gemm::Scaling scaling;
   /// The numbers of the arguments for the operands that the kernel takes, as a
   /// tensor map or as a memref. D may be both.
   SmallVector<std::pair<int64_t, gemm::Operand>> operands;

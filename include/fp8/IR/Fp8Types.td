@@ -95,9 +95,12 @@ def Fp8_TmemType : Fp8_Type<"Tmem", "tmem", [], "accumulator"> {
     ::mlir::fp8::FragmentLayout getFragmentLayout() const;
     /// The columns that a tile of scales takes.
     static constexpr int64_t kScaleColumns = 4;
-    /// The tiles of scales of one product: one for A's rows in a CTA, and those that the rows of B may touch, which begin at a multiple of
-    /// their number: 128 rows one, 96 rows two.
+    /// The tiles of scales that rows of B may touch, which begin at a multiple of their number: 128 rows one, 96 rows two.
+    static int64_t countScaleTilesOfB(int64_t rows);
+    /// The tiles of scales of one product: one for A's rows in a CTA, and those that the rows of B may touch.
     int64_t getNumScaleTiles() const;
+    /// The columns of an accumulator of that shape.
+    static int64_t countColumns(::llvm::ArrayRef<int64_t> shape, int64_t ctaGroup, int64_t scaleSlots);
     /// The columns for the scales of one product.
     int64_t getColumnsOfScales() const { return kScaleColumns * getNumScaleTiles(); }
     /// The columns for sums and scales, up to a multiple of 16. Where each CTA has 64 of a pair's 128 rows, the sums take half the columns

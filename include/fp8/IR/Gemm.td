@@ -30,6 +30,10 @@ def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm", [AttrSizedOperandSegments, Fp
     ceil(K/128). With 1, it is stored as `a_scale` is: ceil(K/128) x N with rows that are multiples of 16 bytes apart, because TMA copies
     part of a row for the columns of a tile.
 
+    (G11) Scales of f8E8M0FNU are those of MXFP8, of both operands: a power of two for each 32 elements of a row, which the tensor cores apply.
+    They lie in tiles of 32 x 16, 512 bytes without gaps, those of 128 rows and 128 elements of K (`fp8.mma`, `scaled_by`): `a_scale` is
+    ceil(M/128) x ceil(K/128) x 32 x 16 and `b_scale` ceil(N/128) x ceil(K/128) x 32 x 16. `b_block` is left out.
+
     (G6) Either all operands are matrices, or all have a leading batch extent L below 2^31: `a` is L x M x K, `b_scale` is L x ceil(N/128) x
     ceil(K/128), and so on. Each of the L products is computed independently. The stride between matrices is free; for operands that TMA
     copies it is a multiple of 16 bytes (G4). `bias`, `beta`, `d_scale` and the function are shared by all products and have no batch
@@ -50,6 +54,14 @@ def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm", [AttrSizedOperandSegments, Fp
                      %b_scale: memref<8x6x4xf32>, %d: memref<8x?x384xbf16>) {
       fp8.blockwise_gemm ins(%a, %a_scale, %b, %b_scale : memref<8x?x512xf8E4M3FN>, memref<8x4x?xbf16, strided<[?, ?, 1]>>,
                              memref<8x384x512xf8E4M3FN>, memref<8x6x4xf32>) outs(%d : memref<8x?x384xbf16>) {b_block = 64}
+      return
+    }
+
+    // Scales of MXFP8.
+    func.func @mx(%a: memref<?x?xf8E4M3FN>, %a_scale: memref<?x?x32x16xf8E8M0FNU>, %b: memref<?x?xf8E4M3FN>,
+                  %b_scale: memref<?x?x32x16xf8E8M0FNU>, %d: memref<?x?xbf16>) {
+      fp8.blockwise_gemm ins(%a, %a_scale, %b, %b_scale : memref<?x?xf8E4M3FN>, memref<?x?x32x16xf8E8M0FNU>, memref<?x?xf8E4M3FN>,
+                             memref<?x?x32x16xf8E8M0FNU>) outs(%d : memref<?x?xbf16>)
       return
     }
 

@@ -15,6 +15,9 @@ namespace gemm = ::fp8::gemm;
 /// The op's operand of that name; null if the op has none.
 Value getOperand(BlockwiseGemmOp op, gemm::Operand operand);
 
+/// What the op's scales cover: those of f8E8M0FNU are of MXFP8.
+gemm::Scaling getScaling(BlockwiseGemmOp op);
+
 /// The table's name of an element type; none for types that no tensor map can
 /// describe.
 std::optional<::fp8::tensor::ElementType> getElementType(Type type);

@@ -32,6 +32,7 @@ struct KernelShape {
   /// Warpgroups that multiply into registers and promote. 0: the MMA writes
   /// tensor memory, and other warps promote at the same time.
   int64_t warpgroups = 0;
+  bool promotes = true;  ///< false: tensor cores apply the scales
   bool swapped = false;  ///< columns are the rows of warpgroups' products
   bool overlaps = false; ///< the next product is started before one's promotion
   int64_t scaleParts = 1; ///< equal parts of the columns, by their B scales

@@ -252,8 +252,8 @@ LogicalResult ProductMatcher::collectFactors(const Element *element) {
 }
 
 Indices ProductMatcher::getIndices(gemm::Operand operand, int64_t bBlock) {
-  return fromlinalg::getIndices(gemm::getOperand(operand, bBlock), product.rank,
-                                context);
+  return fromlinalg::getIndices(gemm::getOperand(operand, {bBlock}),
+                                product.rank, context);
 }
 
 LogicalResult ProductMatcher::take(gemm::Operand operand,

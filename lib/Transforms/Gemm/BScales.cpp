@@ -23,10 +23,10 @@ BScales::BScales(const KernelBuilder &base, Value firstColumn)
   last = arith::SubIOp::create(builder, loc, last, constant(1));
   if (schedule.getNumBScales() == 1)
     return;
-  Value within = arith::RemUIOp::create(builder, loc, firstColumn,
-                                        constant(schedule.problem.bBlock));
-  split = arith::SubIOp::create(builder, loc, constant(schedule.problem.bBlock),
-                                within);
+  Value within = arith::RemUIOp::create(
+      builder, loc, firstColumn, constant(schedule.problem.scaling.bBlock));
+  split = arith::SubIOp::create(
+      builder, loc, constant(schedule.problem.scaling.bBlock), within);
 }
 
 KernelBuilder::Carried BScales::forEachGroup(ValueRange inits, GroupBody body) {
@@ -104,7 +104,7 @@ SmallVector<Value> BScales::loadFirstGroup() {
 
 SmallVector<Value> BScales::getRows() {
   Value row = arith::DivUIOp::create(builder, loc, firstColumn,
-                                     constant(schedule.problem.bBlock));
+                                     constant(schedule.problem.scaling.bBlock));
   // Blocks past the last row belong to columns that are not stored, all but the
   // first of a tile or all of a tile that fills a cluster up: read the last row
   // instead.
@@ -138,11 +138,11 @@ SmallVector<Value> BScales::spread(ValueRange scales) {
   if (scales.size() < 2)
     return scales;
   // A part lies between two places where a block can end, in one of two blocks.
-  int64_t part = std::gcd(schedule.tileN, schedule.problem.bBlock);
+  int64_t part = std::gcd(schedule.tileN, schedule.problem.scaling.bBlock);
   SmallVector<Value> result;
   for (int64_t column = 0; column < schedule.tileN; column += part) {
-    int64_t block = column / schedule.problem.bBlock,
-            within = column % schedule.problem.bBlock;
+    int64_t block = column / schedule.problem.scaling.bBlock,
+            within = column % schedule.problem.scaling.bBlock;
     Value scale = scales[block];
     if (within) {
       Value isFirst = arith::CmpIOp::create(

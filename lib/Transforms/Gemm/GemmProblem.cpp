@@ -17,10 +17,9 @@ static bool isConstantArgument(Value value) {
 }
 
 GemmProblem::GemmProblem(BlockwiseGemmOp op)
-    : bBlock(static_cast<int64_t>(op.getBBlock())),
-      isBatch(op.getBatchAxes() != 0),
+    : scaling(getScaling(op)), isBatch(op.getBatchAxes() != 0),
       function(op.getBody().empty() ? nullptr : &op.getBody().front()) {
-  for (const gemm::OperandInfo &info : gemm::getOperands(bBlock)) {
+  for (const gemm::OperandInfo &info : gemm::getOperands(scaling)) {
     Value value = getOperand(op, info.operand);
     if (!value)
       continue;

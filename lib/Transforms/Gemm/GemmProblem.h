@@ -33,9 +33,9 @@ struct GemmExtents {
 
 class GemmProblem {
 public:
-  int64_t bBlock;  ///< N columns that share a B scale
-  bool isBatch;    ///< the operands have a batch extent
-  Block *function; ///< of one element, in the op; null if it has none
+  gemm::Scaling scaling; ///< what a scale covers
+  bool isBatch;          ///< the operands have a batch extent
+  Block *function;       ///< of one element, in the op; null if it has none
 
   explicit GemmProblem(BlockwiseGemmOp op);
 
@@ -44,7 +44,7 @@ public:
   }
   /// The operand's row of the table.
   gemm::OperandInfo getInfo(gemm::Operand operand) const {
-    return gemm::getOperand(operand, bBlock);
+    return gemm::getOperand(operand, scaling);
   }
   /// The operand's type in the op; null if the op leaves the operand out.
   MemRefType getType(gemm::Operand operand) const {
@@ -57,6 +57,8 @@ public:
   bool isConstant(gemm::Operand operand) const {
     return constants[static_cast<size_t>(operand)];
   }
+  /// True if tensor cores can apply the scales, which lie in tiles.
+  bool hasTilesOfScales() const { return scaling.isMx(); }
   /// True if there is something to load for each tile of D.
   bool hasAddends() const {
     return has(gemm::Operand::C) || has(gemm::Operand::Bias);
@@ -66,7 +68,9 @@ public:
     return !hasAddends() && !has(gemm::Operand::DScale) && !function;
   }
   /// True if each column has a B scale of its own, which TMA brings.
-  bool hasColumnScales() const { return getInfo(gemm::Operand::BScale).byTma; }
+  bool hasColumnScales() const {
+    return scaling.bBlock == 1 && !scaling.isMx();
+  }
   /// The first axis of the matrices of a memref, after that of the batch.
   int64_t getMatrixAxis() const { return isBatch; }
 

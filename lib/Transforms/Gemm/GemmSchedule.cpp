@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the schedules of all MMA engines share, and the choice of an engine's.
 
-#include "TensorMemorySchedule.h"
+#include "ScaledSchedule.h"
 #include "WarpgroupSchedule.h"
 #include "fp8/Analysis/KernelPlan.h"
 
@@ -20,8 +20,10 @@ namespace {
 
 /// What an engine's schedule is made of.
 struct Engine {
-  std::unique_ptr<GemmSchedule> (*create)(const GemmProblem &problem,
-                                          const GemmConfig &config);
+  using Create = std::unique_ptr<GemmSchedule> (*)(const GemmProblem &problem,
+                                                   const GemmConfig &config);
+  Create create;
+  Create createScaled; ///< that applies scales; null if the engine cannot
   void (*addCandidates)(const CandidateSink &add, const chip::Chip &chip,
                         const GemmExtents &extents);
 };
@@ -29,20 +31,19 @@ struct Engine {
 } // namespace
 
 template <typename Schedule>
-static Engine makeEngine() {
-  return {[](const GemmProblem &problem,
-             const GemmConfig &config) -> std::unique_ptr<GemmSchedule> {
-            return std::make_unique<Schedule>(problem, config);
-          },
-          Schedule::addCandidates};
+static std::unique_ptr<GemmSchedule> create(const GemmProblem &problem,
+                                            const GemmConfig &config) {
+  return std::make_unique<Schedule>(problem, config);
 }
 
 static Engine getEngine(const chip::Chip &chip) {
   switch (chip.engine) {
   case chip::MmaEngine::TensorMemory:
-    return makeEngine<TensorMemorySchedule>();
+    return {create<TensorMemorySchedule>, create<ScaledSchedule>,
+            TensorMemorySchedule::addCandidates};
   case chip::MmaEngine::Warpgroup:
-    return makeEngine<WarpgroupSchedule>();
+    return {create<WarpgroupSchedule>, nullptr,
+            WarpgroupSchedule::addCandidates};
   case chip::MmaEngine::Warp: // no chip's fastest
     break;
   }
@@ -71,8 +72,17 @@ SmallVector<int64_t> GemmSchedule::getTileNs() {
 FailureOr<std::unique_ptr<GemmSchedule>>
 GemmSchedule::choose(BlockwiseGemmOp op, const GemmConfig &config,
                      const chip::Chip &chip) {
-  std::unique_ptr<GemmSchedule> schedule =
-      getEngine(chip).create(GemmProblem(op), config);
+  GemmProblem problem(op);
+  Engine engine = getEngine(chip);
+  Engine::Create create =
+      problem.hasTilesOfScales() ? engine.createScaled : engine.create;
+  if (!create)
+    return emitNoKernel(op, chip)
+           << "its tensor cores apply no scales of f8E8M0FNU; use scales of "
+              "f32 "
+              "for 128 elements of K (G2), or compile for a chip with tensor "
+              "memory, such as sm_100a";
+  std::unique_ptr<GemmSchedule> schedule = create(problem, config);
   if (schedule->isDynamic() && !chip.has(chip::Feature::ClusterLaunchControl))
     return emitNoKernel(op, chip)
            << "scheduler = clc requires cluster launch control, which the chip "
@@ -128,18 +138,25 @@ TileType GemmSchedule::getBBox() const {
                            (multicastsB() ? cluster.m / ctaGroup : 1));
 }
 TileType GemmSchedule::getAScaleTile() const {
+  if (problem.hasTilesOfScales())
+    return TileType::getOfScales(getContext());
   return TileType::get(getContext(), {getScaleBlocks(), getCtaRows()},
                        problem.getElementType(gemm::Operand::AScale),
                        Swizzle::None);
 }
 TileType GemmSchedule::getBScaleTile() const {
+  if (problem.hasTilesOfScales())
+    return TileType::getOfScales(getContext());
   return TileType::get(getContext(), {1, tileN},
                        problem.getElementType(gemm::Operand::BScale),
                        Swizzle::None);
 }
 int64_t GemmSchedule::getNumBScales() const {
-  int64_t lastStart = problem.bBlock - std::gcd(tileN, problem.bBlock);
-  return llvm::divideCeil(lastStart + tileN, problem.bBlock);
+  if (problem.hasTilesOfScales())
+    return TmemType::countScaleTilesOfB(tileN);
+  int64_t block = problem.scaling.bBlock,
+          lastStart = block - std::gcd(tileN, block);
+  return llvm::divideCeil(lastStart + tileN, block);
 }
 
 //===----------------------------------------------------------------------===//
@@ -269,7 +286,7 @@ Type GemmSchedule::getParameterType(GemmParameter parameter) const {
   if (!info.byTma)
     return problem.getMemrefParameter(*operand);
   return TensorMapType::get(getContext(), getBox(*operand),
-                            2 + (problem.isBatch && info.batched));
+                            info.getRank() + (problem.isBatch && info.batched));
 }
 
 //===----------------------------------------------------------------------===//
@@ -312,9 +329,11 @@ LogicalResult GemmSchedule::chooseStages(BlockwiseGemmOp op,
 
 /// Equal parts of a tile's columns, of which each has a B scale of its own.
 static int64_t getScaleParts(const GemmSchedule &schedule) {
-  if (schedule.problem.hasColumnScales() || schedule.getNumBScales() == 1)
+  if (schedule.problem.hasColumnScales() ||
+      schedule.problem.hasTilesOfScales() || schedule.getNumBScales() == 1)
     return 1;
-  return schedule.tileN / std::gcd(schedule.tileN, schedule.problem.bBlock);
+  return schedule.tileN /
+         std::gcd(schedule.tileN, schedule.problem.scaling.bBlock);
 }
 
 tuning::KernelShape GemmSchedule::getShape() const {

@@ -92,9 +92,9 @@ public:
   TileType getAScaleTile() const;
   /// The B scales of a tile's columns, where each column has its own.
   TileType getBScaleTile() const;
-  /// The blocks of B scales that a tile's columns can fall into: it starts at
-  /// any multiple of tile N, so up to b_block - gcd(tile N, b_block) columns
-  /// into the first.
+  /// The blocks of B scales, or the tiles of them, that a tile's columns can
+  /// fall into: it starts at any multiple of tile N, so up to b_block -
+  /// gcd(tile N, b_block) columns into the first.
   int64_t getNumBScales() const;
   /// A ring of A and B.
   virtual PipelineType getInputRing() const = 0;
@@ -108,6 +108,12 @@ public:
   std::string getTileName(gemm::Operand operand, int64_t index) const {
     return getTileName(operand).str() +
            (kGroup > 1 ? std::to_string(index) : "");
+  }
+  /// The name in a ring of the `index`th tile of B's scales that a tile
+  /// touches.
+  std::string getNameOfBScales(int64_t index) const {
+    return getTileName(gemm::Operand::BScale).str() +
+           (index ? std::to_string(index) : "");
   }
   /// True if the scales that TMA brings have a ring beside that of A and B.
   virtual bool hasScaleRing() const = 0;
@@ -162,6 +168,8 @@ public:
 protected:
   /// Checks what the configuration pins, and chooses what it leaves open.
   virtual LogicalResult fit(BlockwiseGemmOp op, const chip::Chip &chip) = 0;
+  /// Checks that the first row of tiles can be the one that is not full.
+  virtual LogicalResult checkEdge(BlockwiseGemmOp op) const;
   /// Columns that a thread, or a warpgroup, has side by side.
   virtual int64_t getOwnedColumns() const = 0;
   virtual int64_t getStoreDepth() const = 0;
@@ -182,8 +190,6 @@ protected:
   static SmallVector<int64_t> getTileNs();
   /// Checks that TMA can copy rows of a tile of D.
   LogicalResult checkRows(BlockwiseGemmOp op) const;
-  /// Checks that the first row of tiles can be the one that is not full.
-  LogicalResult checkEdge(BlockwiseGemmOp op) const;
   /// The bytes of shared memory that do not grow with the number of stages:
   /// the store queue, the rings of addends, barriers and alignment.
   int64_t getFixedSpace() const;

@@ -7,6 +7,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::fp8;
 
@@ -22,6 +24,19 @@ SmallVector<Value> KernelBuilder::place(Value row, Value column) {
   if (batch)
     return {batch, row, column};
   return {row, column};
+}
+
+std::pair<Value, Value> KernelBuilder::getFirstBScales(Value column) {
+  // A tile begins at a multiple of such a step, of which a tile of scales has
+  // some: so the proof sees that the row is in that tile.
+  constexpr int64_t kRows = gemm::kMxTileRows;
+  int64_t step = std::gcd(schedule.tileN, kRows);
+  Value first = scaled(column, schedule.tileN / step);
+  if (step == kRows)
+    return {first, Value()};
+  Value steps = constant(kRows / step);
+  return {arith::DivUIOp::create(builder, loc, first, steps),
+          scaled(arith::RemUIOp::create(builder, loc, first, steps), step)};
 }
 
 Value KernelBuilder::argument(GemmParameter parameter) {

@@ -41,6 +41,9 @@ protected:
   /// The place of a row and a column in an operand: with that of the tile's
   /// matrix before them, in a batch.
   SmallVector<Value> place(Value row, Value column);
+  /// The tile of B's scales that has the first column of a tile of D, and the
+  /// row of that column there; null if it is the first.
+  std::pair<Value, Value> getFirstBScales(Value column);
   /// The first row of A, and of D, of the tile in a row of the grid.
   Value getTileRow(Value row);
   /// The map of C or D for the tile that begins in row `m`: the rows that the

@@ -39,12 +39,15 @@ private:
   /// The scales of K blocks from `first` on, for the `index`th of a slot.
   void loadScales(Value stage, Value first, Value m, Value column,
                   int64_t index);
+  /// The tiles of scales of a K block.
+  void loadTilesOfScales(Value stage, Value block, Value row, Value column);
   /// The B scales of a K block that columns share, for the `index`th of a slot.
   void loadBScales(Value stage, Value block, int64_t index);
   /// The first row of B that this CTA loads for the tile.
   Value getBRow(Value row, Value column);
 
   bool bringsA, bringsB; ///< with their scales
+  Value row;             ///< of the grid
   /// The rows of the tile's B scales, where the ring brings these.
   SmallVector<Value> bScaleRows;
 };
@@ -91,7 +94,9 @@ void LoadRole::loadBlock(Value stage, Value block, Value m, Value n,
     load(gemm::Operand::A, place(m, k), stage, index, aAxis);
   if (bringsB)
     load(gemm::Operand::B, place(n, k), stage, index, bAxis);
-  if (!schedule.hasScaleRing())
+  if (schedule.problem.hasTilesOfScales())
+    loadTilesOfScales(stage, block, row, column);
+  else if (!schedule.hasScaleRing())
     loadScales(stage, block, m, column, index);
 }
 
@@ -102,6 +107,25 @@ void LoadRole::loadScales(Value stage, Value first, Value m, Value column,
   if (bringsB && schedule.problem.hasColumnScales())
     load(gemm::Operand::BScale, place(first, scaled(column, schedule.tileN)),
          stage, index);
+}
+
+void LoadRole::loadTilesOfScales(Value stage, Value block, Value row,
+                                 Value column) {
+  auto load = [&](gemm::Operand operand, Value tile, StringRef name) {
+    SmallVector<Value> coordinates = place(tile, block);
+    coordinates.append(2, constant(0));
+    TmaLoadOp::create(builder, loc, argument(operand), coordinates, stage,
+                      builder.getStringAttr(name), ClusterAxisAttr());
+  };
+  // A CTA has the rows of one tile of A's scales, and takes those of all
+  // columns.
+  load(gemm::Operand::AScale, row, schedule.getTileName(gemm::Operand::AScale));
+  Value first = getFirstBScales(column).first;
+  for (int64_t tile = 0; tile < schedule.getNumBScales(); ++tile)
+    load(gemm::Operand::BScale,
+         tile ? arith::AddIOp::create(builder, loc, first, constant(tile))
+              : first,
+         schedule.getNameOfBScales(tile));
 }
 
 void LoadRole::loadBScales(Value stage, Value block, int64_t index) {
@@ -129,7 +153,9 @@ Value LoadRole::getBRow(Value row, Value column) {
 
 void LoadRole::build(ValueRange producers) {
   role(bringsA ? "load" : "load_b", 1, producers, [&](ValueRange ends) {
-    return forEachTile(ends, [&](Value row, Value column, ValueRange carried) {
+    return forEachTile(ends, [&](Value gridRow, Value column,
+                                 ValueRange carried) {
+      row = gridRow;
       Value m = getTileRow(row), n = getBRow(row, column);
       if (bringsB && schedule.bringsBScales())
         bScaleRows = BScales(*this, scaled(column, schedule.tileN)).getRows();
@@ -143,15 +169,18 @@ void LoadRole::build(ValueRange producers) {
             });
         carried = carried.drop_back();
       }
-      if (!schedule.hasScaleRing())
+      if (!schedule.hasScaleRing()) {
         // Past the last block TMA fills with zeros.
-        return forEach(constant(0), getNumBlocks(), schedule.getStep(), carried,
-                       [&](Value block, ValueRange ends) {
-                         if (schedule.cluster.k > 1)
-                           block = arith::AddIOp::create(builder, loc, block,
-                                                         getBlocks().first);
-                         return loadBlocks(ends, block, m, n, column);
-                       });
+        Carried next = forEach(constant(0), getNumBlocks(), schedule.getStep(),
+                               carried, [&](Value block, ValueRange ends) {
+                                 if (schedule.cluster.k > 1)
+                                   block = arith::AddIOp::create(
+                                       builder, loc, block, getBlocks().first);
+                                 return loadBlocks(ends, block, m, n, column);
+                               });
+        next.append(throttle);
+        return next;
+      }
       auto loadGroup = [&](Value first, Value count, ValueRange inner) {
         Carried scales = stageScope<ProduceOp>(
             inner[1], {}, [&](ValueRange stages) -> Carried {

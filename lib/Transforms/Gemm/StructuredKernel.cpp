@@ -16,7 +16,7 @@ static ComputedGemm getComputed(const GemmSchedule &schedule) {
   ComputedGemm gemm;
   if (schedule.cluster.k > 1)
     gemm.kGroup = schedule.getStep();
-  gemm.bBlock = problem.bBlock;
+  gemm.scaling = problem.scaling;
   for (auto [number, parameter] : llvm::enumerate(schedule.getParameters()))
     if (auto *operand = std::get_if<gemm::Operand>(&parameter))
       gemm.operands.push_back({number, *operand});

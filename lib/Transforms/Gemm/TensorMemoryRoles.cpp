@@ -6,10 +6,11 @@
 // with scales; the MMA role turns each input stage into a fresh accumulator;
 // the epilogue role adds each accumulator, scaled, to the tile that it keeps in
 // registers, and stores the tile after the last K block. It reads A's scales,
-// and B's where each column has its tensorMemorySchedule, in a ring of their
-// tensorMemorySchedule, where a slot has those of several K blocks. Under
-// cluster launch control a fourth role, the scheduler, asks for the next tile.
-// Where there is a residual or a bias, another role loads it for the epilogue.
+// and B's where each column has its own, in a ring of their own, where a slot
+// has those of several K blocks. Where tensor cores apply the scales,
+// ScaledRoles has the MMA role and the epilogue role. Under cluster launch
+// control a fourth role, the scheduler, asks for the next tile. Where there is
+// a residual or a bias, another role loads it for the epilogue.
 
 #include "KernelBuilder.h"
 #include "TensorMemorySchedule.h"
@@ -37,16 +38,22 @@ private:
 void TensorMemoryRoles::build() {
   MLIRContext *context = builder.getContext();
   ResultRange input = makeRing(schedule.getInputRing(), 1);
-  ResultRange scales = makeRing(tensorMemorySchedule.getScaleRing(), 1);
-  SmallVector<Value> producers{input[0], scales[0]};
+  SmallVector<Value> producers{input[0]}, scales;
+  if (schedule.hasScaleRing()) {
+    ResultRange ring = makeRing(tensorMemorySchedule.getScaleRing(), 1);
+    producers.push_back(ring[0]);
+    scales.push_back(ring[1]);
+  }
   OutputPipelineType accumulators = tensorMemorySchedule.getAccumulatorRing();
   auto output = OutputPipelineOp::create(
       builder, loc, ProducerType::get(context, accumulators),
       ConsumerType::get(context, accumulators), nullptr, nullptr);
   Value queue = StoreQueueOp::create(builder, loc, schedule.getStoreQueue());
   // Every role's last end is that of the work queue, if there is one.
-  SmallVector<Value> epilogue{output.getConsumer(), scales[1], queue},
+  SmallVector<Value> epilogue{output.getConsumer()},
       mma{output.getProducer(), input[1]}, scheduler;
+  llvm::append_range(epilogue, scales);
+  epilogue.push_back(queue);
   SmallVector<Value> addends = makeAddendRings(epilogue);
   if (schedule.isDynamic()) {
     Type work = WorkQueueType::get(context, GemmSchedule::kWorkStages);
@@ -66,15 +73,23 @@ void TensorMemoryRoles::build() {
     if (!addends.empty())
       addends.push_back(readers[4]);
   }
-  buildEpilogueRole(*this, epilogue);
+  tensorMemorySchedule.buildEpilogue(*this, epilogue);
   buildLoadRole(*this, producers);
-  buildMmaRole(*this, mma);
+  tensorMemorySchedule.buildMma(*this, mma);
   if (schedule.isDynamic())
     buildSchedulerRole(*this, scheduler);
   if (!addends.empty())
     buildEpilogueLoadRole(*this, addends);
 }
 
+void TensorMemorySchedule::buildEpilogue(const KernelBuilder &base,
+                                         ValueRange ends) const {
+  buildEpilogueRole(base, ends);
+}
+void TensorMemorySchedule::buildMma(const KernelBuilder &base,
+                                    ValueRange ends) const {
+  buildMmaRole(base, ends);
+}
 void TensorMemorySchedule::buildRoles(const KernelBuilder &base) const {
   TensorMemoryRoles(base, *this).build();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The schedule for chips with tensor memory: one warp starts the products
 // there, and an epilogue role reads them, scales them and adds them up.
+// ScaledSchedule has what differs where the tensor cores apply the scales.
 
 #ifndef FP8_LIB_TRANSFORMS_GEMM_TENSORMEMORYSCHEDULE_H
 #define FP8_LIB_TRANSFORMS_GEMM_TENSORMEMORYSCHEDULE_H
@@ -16,7 +17,7 @@ public:
   static void addCandidates(const CandidateSink &add, const chip::Chip &chip,
                             const GemmExtents &extents);
 
-  OutputPipelineType getAccumulatorRing() const;
+  virtual OutputPipelineType getAccumulatorRing() const;
   /// The ring of scales, "a_scale" and perhaps "b_scale", those of a group of K
   /// blocks a slot. Threads read them, so it is never shared by CTAs.
   PipelineType getScaleRing() const;
@@ -26,32 +27,39 @@ public:
   int64_t getEpilogueWarps() const final;
   int64_t getNumWarps() const final;
   FragmentType getFragment() const final;
-  PipelineType getInputRing() const final;
-  bool hasScaleRing() const final { return true; }
+  PipelineType getInputRing() const override;
+  bool hasScaleRing() const override { return true; }
   /// About eight, and laps of the ring of accumulators, so that each block of a
   /// group has a slot of its own. B scales for each column come one by one.
-  int64_t getScaleGroup() const final;
-  bool hasWholeGroups() const final;
+  int64_t getScaleGroup() const override;
+  bool hasWholeGroups() const override;
   TileType getStoreTile() const final;
   void buildRoles(const KernelBuilder &base) const final;
-  bool spills() const final;
+  bool spills() const override;
+  /// The roles between the rings: the one that multiplies, and the one that
+  /// adds up and stores.
+  virtual void buildMma(const KernelBuilder &base, ValueRange ends) const;
+  virtual void buildEpilogue(const KernelBuilder &base, ValueRange ends) const;
 
-private:
-  LogicalResult fit(BlockwiseGemmOp op, const chip::Chip &chip) final;
+protected:
+  LogicalResult fit(BlockwiseGemmOp op, const chip::Chip &chip) override;
   int64_t getOwnedColumns() const final;
   int64_t getStoreDepth() const final;
   int64_t getScaleBlocks() const final { return getScaleGroup(); }
-  void describe(tuning::KernelShape &) const final {}
-  std::pair<int64_t, int64_t> getRingSpace() const final;
+  void describe(tuning::KernelShape &) const override {}
+  std::pair<int64_t, int64_t> getRingSpace() const override;
 
   /// What one MMA computes.
-  LogicalResult checkMma(BlockwiseGemmOp op, const chip::Chip &chip) const;
+  virtual LogicalResult checkMma(BlockwiseGemmOp op,
+                                 const chip::Chip &chip) const;
   /// The threads that read tensor memory touch rows in chunks of 16 bytes, each
   /// chunk by one thread.
   LogicalResult checkChunks(BlockwiseGemmOp op) const;
   /// Makes the ring of accumulators as deep as it is pinned, or tensor memory
   /// allows.
   LogicalResult chooseAccumulators(BlockwiseGemmOp op, const chip::Chip &chip);
+
+private:
   bool sharesRows() const { return getEpilogueWarps() > 4; }
 };
 

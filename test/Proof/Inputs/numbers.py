@@ -70,12 +70,33 @@ LANES = [
     Fault("zeros from the first block on", r"(%63 = arith\.cmpi ule, %58, )%35 ", r"\1%c0 ", "the B scale must hold elements of 'b_scale'", False),
 ]
 
+# Tensor cores apply the scales, of MXFP8.
+SCALED = [
+    Fault("A scales of the first rows", r"(tma_load %map_0\[)%17", r"\1%c0", "A scales must be of the rows of the product"),
+    Fault("A scales of the first block", r"(tma_load %map_0\[%17, )%arg4", r"\1%c0", "A scales must be of the K block of the product"),
+    Fault("B scales of the first columns", r"(tma_load %map_3\[)%28", r"\1%c0", "B scales must be of the columns of the product"),
+    Fault("B scales of the first block", r"(tma_load %map_3\[%29, )%arg4", r"\1%c0", "B scales must be of the K block of the product"),
+    Fault("one tile of B scales for both", r"(tma_load %map_3\[)%29", r"\1%28", "B scales must be of the columns of the product"),
+    Fault("A scales in place of B's", r"(scaled_by\(%a_scale, )%b_scale,", r"\1%a_scale,", "the tile of the B scales must hold elements of 'b_scale'"),
+    Fault("a part of a tile of scales", r"(tma_load %map_0\[%17, %arg4, %c0, )%c0", r"\1%c1", "the tile of the A scales must hold elements of 'a_scale'", False),
+    Fault("B scales from a row of the tile before", r"(?s)( *)(fp8\.tma_load %map_3\[)%28(.*?fp8\.tma_load %map_3\[)%29(.*?\n)( *)(fp8\.mma [^\n]*? from )(%\w+)",
+          r"\1%before = arith.subi %28, %c1 : index\n\1\2%before\3%28\4\5%far = arith.addi \7, %c128 : index\n\5\6%far", "first row of B's scales must be in their first tile"),
+    Fault("B scales from a row of the next tile", r"(?s)( *)(fp8\.tma_load %map_3\[)%28(.*?)( *)(fp8\.tma_load %map_3\[)%29(.*?\n)( *)(fp8\.mma [^\n]*? from )(%\w+)",
+          r"\1%next = arith.addi %28, %c1 : index\n\1\2%next\3\4%last = arith.addi %29, %c1 : index\n\4\5%last\6\7%near = arith.subi \9, %c128 : index\n\7\8%near",
+          "first row of B's scales must be in their first tile"),
+    Fault("B scales from the first row on", r"(scaled_by\([^)]*\) from )%\w+", r"\1%c0", "B scales must be of the columns of the product"),
+    Fault("no scales", r" scaled_by\([^)]*\) from %\w+", "", "what is stored must be scaled"),
+    Fault("the last block alone", r" accumulate\(%\w+\)", "", "what is stored must add up K from its first element on"),
+    Fault("the next tile's columns", r"(fp8\.store %sum, %map_2\[%19, )%23", r"\1%22", "a sum and the box that it is stored to must have the same columns"),
+]
+
 KERNELS = {
     "default": Kernel("sm_100a", None, DEFAULT),
     "multicast": Kernel("sm_100a", "tile = 256 x 160 x 128, cta_group = 2, cluster = 2 x 2", MULTICAST),
     "divided K": Kernel("sm_90a", "tile = 64 x 64 x 128, split_k = 4", DIVIDED_K),
     "by rank": Kernel("sm_90a", "tile = 64 x 64 x 128, cluster = 2 x 1", BY_RANK),
     "two loads": Kernel("sm_90a", "tile = 64 x 64 x 128", TWO_LOADS, loads=2),
+    "scaled": Kernel("sm_100a", "tile = 256 x 96 x 128, cta_group = 2, cluster = 2 x 2", SCALED, "mx"),
     "lanes": Kernel("sm_90a", "tile = 16 x 64 x 128, split_k = 2", LANES, "bf16"),
 }
 
@@ -101,7 +122,11 @@ def split_load(text):
 def write_kernel(opt, source, kernel, path):
     """The kernel in phase 2, which must be proved."""
     with open(source, encoding="utf-8") as file:
-        op = file.read().replace("memref<?x?xf32>", f"memref<?x?x{kernel.b_scale}>")
+        op = file.read()
+    if kernel.b_scale == "mx":
+        op = re.sub(r"memref<\?x\?xf32[^%]*?>(?=[,) ]| \{)", "memref<?x?x32x16xf8E8M0FNU>", op)
+    else:
+        op = op.replace("memref<?x?xf32>", f"memref<?x?x{kernel.b_scale}>")
     if kernel.config:
         op = re.sub(r"(outs\(%d : [^)]*\))", rf"\1 config <{kernel.config}>", op)
     options = f"--fp8-gemm-to-ptx=chip={kernel.chip} phase=linear"

@@ -63,6 +63,7 @@ AXES = {
     "a_scale": ["f32", "f32", "bf16"],
     "b_scale": ["f32", "f32", "bf16"],
     "b_block": [128, 128, 64, 1],
+    "mx": [None, None, True],
 }
 # Shapes whose kernels differ: swapped operands, 64 rows, few and many tiles, pairs.
 PROBLEMS = [(None, None, None), (16, 7168, 2048), (48, 32768, 512), (64, 4096, 7168), (128, 24576, 1536), (128, 7168, 16384),
@@ -75,16 +76,18 @@ PLAIN = {"d": "bf16", "a_scale": "f32", "b_scale": "f32", "b_block": 128, "confi
 def matrix(chips):
     parts = [{axis: value} for axis in list(AXES)[3:] if axis != "beta" for value in dict.fromkeys(AXES[axis])]
     parts = [part for part in parts if part.items() - PLAIN.items() and any(part.values())]
-    parts += [{}, {"c": "bf16", "beta": True}] + [ALL | {"d": d, "b_block": block} for d in ("bf16", "f32") for block in (128, 64, 1)]
+    parts += [{}, {"c": "bf16", "beta": True}, ALL | {"d": "bf16", "mx": True}] + [ALL | {"d": d, "b_block": block} for d in ("bf16", "f32") for block in (128, 64, 1)]
     for chip in chips:
         for extents in PROBLEMS:
             for part in parts:
+                if part.get("mx") and chip not in tools.BLACKWELL:
+                    continue
                 yield dict.fromkeys(AXES, None) | PLAIN | dict(zip("mnk", extents)) | part | {"chip": chip}
 
 
 def draw(generator, chip):
     point = {axis: generator.choice(values) for axis, values in AXES.items()}
-    return point | {"chip": chip, "beta": point["c"] and point["beta"], "config": None}
+    return point | {"chip": chip, "beta": point["c"] and point["beta"], "mx": point["mx"] if chip in tools.BLACKWELL else None, "config": None}
 
 
 def describe(point):

@@ -8,7 +8,7 @@ Writes GEMM ops with a residual, a bias, a function, an output scale, over the t
 lowers and simulates each on ragged shapes, without K, with a residual that is not read, and with special values. A seeded sample of
 COUNT has every value of every axis. With --ptxas each kernel is assembled, and those that spill are named and counted. Kernels are for sm_100a, with --hopper for sm_90a. The
 second form prints one op. OPTIONS are as `c=bf16,beta,bias=f32,function=relu,scale,d=f16`; with `strided`, the rows of C and D may lie apart; with
-`constant`, B and its scales are constant.
+`constant`, B and its scales are constant; with `mx`, scales are those of MXFP8.
 """
 import argparse
 import itertools
@@ -40,6 +40,7 @@ AXES = {
     "function": [None, *FUNCTIONS],
     "scale": [None, True],
     "batch": [None, True],
+    "mx": [None, True],
     "config": [
         "tile = 128 x 128 x 128",
         "tile = 128 x 128 x 128, cluster = 2 x 1, scheduler = one_tile",
@@ -68,8 +69,13 @@ HOPPER_CONFIGS = [
 def points():
     for values in itertools.product(*AXES.values()):
         point = dict(zip(AXES, values))
-        if point["c"] or not point["beta"]:
+        if (point["c"] or not point["beta"]) and (takes_mx(point["config"]) or not point["mx"]):
             yield point
+
+
+def takes_mx(config):
+    """Whether tensor cores of the chip can apply scales to tiles of that many rows."""
+    return config.startswith("tile = 256" if "cta_group" in config else "tile = 128")
 
 
 def sample(count):
@@ -94,6 +100,9 @@ def text(point):
     a_scale, b_scale, b_block = (point.get(axis, default) for axis, default in [("a_scale", "f32"), ("b_scale", "f32"), ("b_block", 128)])
     types = [f"memref<{extents}xf8E4M3FN>", f"memref<{extents}x{a_scale}, strided<{strides}>>", f"memref<{extents}xf8E4M3FN>",
              f"memref<{extents}x{b_scale}{f', strided<{strides}>' if b_block == 1 else ''}>"]
+    if point.get("mx"):
+        b_block = 128
+        types[1] = types[3] = f"memref<{extents}x32x16xf8E8M0FNU>"
     b_access = "constant" if point.get("constant") else "read"
     arguments = [argument(name, type, b_access if name.startswith("b") else "read") for name, type in zip(["a", "a_scale", "b", "b_scale"], types)]
     clauses = ""
@@ -166,7 +175,7 @@ def main():
     opt, runner, work = options.paths
     chip = "sm_100a"
     if options.hopper:
-        chip, AXES["config"] = "sm_90a", HOPPER_CONFIGS
+        chip, AXES["config"], AXES["mx"] = "sm_90a", HOPPER_CONFIGS, [None]
     chosen = sample(options.sample) if options.sample else list(points())
     tally = tools.Tally()
     for point in chosen:

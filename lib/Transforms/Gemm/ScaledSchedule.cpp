@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The schedule where tensor cores apply the scales.
+
+#include "ScaledSchedule.h"
+#include "fp8/Analysis/KernelPlan.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+OutputPipelineType ScaledSchedule::getAccumulatorRing() const {
+  return OutputPipelineType::get(getContext(), accumulators, {tileM, tileN},
+                                 Float32Type::get(getContext()), ctaGroup,
+                                 /*scaleSlots=*/stages);
+}
+
+PipelineType ScaledSchedule::getInputRing() const {
+  SmallVector<StringAttr> names;
+  SmallVector<TileType> tiles;
+  auto add = [&](const Twine &name, TileType tile) {
+    names.push_back(StringAttr::get(getContext(), name));
+    tiles.push_back(tile);
+  };
+  add(getTileName(gemm::Operand::A), getATile());
+  add(getTileName(gemm::Operand::B), getBTile());
+  add(getTileName(gemm::Operand::AScale), getAScaleTile());
+  for (int64_t tile = 0; tile < getNumBScales(); ++tile)
+    add(getNameOfBScales(tile), getBScaleTile());
+  return PipelineType::get(getContext(), stages, names, tiles, ctaGroup);
+}
+
+std::pair<int64_t, int64_t> ScaledSchedule::getRingSpace() const {
+  int64_t perStage = 0;
+  for (TileType tile : getInputRing().getTiles())
+    perStage += KernelPlan::getTileStride(tile);
+  return {getFixedSpace(), perStage};
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScaledSchedule::checkMma(BlockwiseGemmOp op,
+                                       const chip::Chip &chip) const {
+  if (failed(TensorMemorySchedule::checkMma(op, chip)))
+    return failure();
+  // PTX ISA, tcgen05.mma shapes of kind mxf8f6f4: 128 rows for each CTA.
+  if (tileM != gemm::kMxTileRows * ctaGroup)
+    return emitNoKernel(op, chip)
+           << "tile M must be " << gemm::kMxTileRows * ctaGroup
+           << " with cta_group = " << ctaGroup
+           << " where tensor cores apply the scales, but got " << tileM;
+  constexpr int64_t kStepOfN = 32; // columns of scales begin with such a row
+  if (tileN % kStepOfN)
+    return emitNoKernel(op, chip)
+           << "tile N must be a multiple of " << kStepOfN
+           << " where tensor cores apply the scales, but got " << tileN;
+  return success();
+}
+
+LogicalResult ScaledSchedule::checkEdge(BlockwiseGemmOp op) const {
+  if (!edgeFirst)
+    return success();
+  return op->emitOpError()
+         << "with edge = first would begin a tile within a tile of scales; set "
+            "edge = last";
+}
+
+LogicalResult ScaledSchedule::chooseColumns(BlockwiseGemmOp op,
+                                            const chip::Chip &chip) {
+  // A second accumulator lets a tile begin before the one in front is read. Few
+  // slots cost more than that gains.
+  constexpr int64_t kMostAccumulators = 2, kFewestStages = 4;
+  const int64_t mostStages = stages;
+  auto fits = [&] {
+    return accumulators *
+               TmemType::countColumns({tileM, tileN}, ctaGroup, stages) <=
+           chip.tensorMemoryColumns;
+  };
+  for (int64_t count = pinned.accumulators ? pinned.accumulators
+                                           : kMostAccumulators;
+       count; --count) {
+    accumulators = count;
+    bool isLast = pinned.accumulators || count == 1;
+    int64_t fewest = pinned.stages ? mostStages
+                     : isLast      ? 1
+                                   : std::min(mostStages, kFewestStages);
+    for (stages = mostStages; stages > fewest && !fits(); --stages)
+      ;
+    if (fits())
+      return success();
+    if (isLast)
+      break;
+  }
+  InFlightDiagnostic error = op->emitOpError();
+  error << accumulators << " accumulators of " << tileN << " columns";
+  if (pinned.stages)
+    error << ", with the scales of " << stages << " stages,";
+  else
+    error << " and of scales";
+  return error << " do not fit the " << chip.tensorMemoryColumns
+               << " columns of tensor memory; set fewer accumulators"
+               << (pinned.stages ? " or stages" : "")
+               << ", or a smaller tile N";
+}
+
+LogicalResult ScaledSchedule::fit(BlockwiseGemmOp op, const chip::Chip &chip) {
+  if (failed(checkMma(op, chip)) || failed(checkRows(op)) ||
+      failed(checkChunks(op)) || failed(chooseStages(op, chip)))
+    return failure();
+  return chooseColumns(op, chip);
+}
+
+void ScaledSchedule::describe(tuning::KernelShape &shape) const {
+  shape.promotes = false;
+}
