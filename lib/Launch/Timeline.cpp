@@ -149,8 +149,10 @@ private:
 
   /// The barrier and its stage, of half a word.
   std::pair<uint32_t, uint32_t> findBarrier(uint32_t half) const {
-    const uint32_t offset = (half & ~Stamp::kIsThere) * barrierBytes -
-                            unit.head.sharedMemory;
+    // A CTA of a cluster may see its number in the upper bits of its addresses.
+    constexpr uint32_t reach = Stamp::kIsThere * barrierBytes;
+    const uint32_t offset =
+        (half * barrierBytes - unit.head.sharedMemory) % reach;
     for (size_t i = 0; i < table.barriers.size(); ++i) {
       const WaitTable::Barrier &candidate = table.barriers[i];
       if ((offset - candidate.offset) / barrierBytes < candidate.depth)

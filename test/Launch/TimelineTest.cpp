@@ -85,7 +85,8 @@ private:
     uint32_t unit = cta * 2 + role;
     StampHead head;
     std::memcpy(&head, &variable[headOf(unit)], sizeof(head));
-    stamp.since = stamp.since == stamp.until ? 0 : stamp.since + head.beginClock;
+    stamp.since =
+        stamp.since == stamp.until ? 0 : stamp.since + head.beginClock;
     stamp.until += head.beginClock;
     stamp.when += head.beginClock;
     if (head.count < table.stamps)
@@ -139,6 +140,17 @@ TEST_F(Stamps, HoldAWaitAndAHandOver) {
   EXPECT_DOUBLE_EQ(mma.handOvers[0].time, 115);
   EXPECT_EQ(mma.handOvers[0].barrier, 1u);
   EXPECT_EQ(mma.handOvers[0].stage, 1u);
+}
+
+TEST_F(Stamps, NeedNoUpperBitsOfAddresses) {
+  // As a CTA of a cluster may have.
+  constexpr uint32_t number = 3 << 24;
+  const uint64_t at = headOf(0) + offsetof(StampHead, sharedMemory);
+  put(at, kShared + number);
+  passAndHandOver(0, 1, 120, 220, kFull + 16, kEmpty + 8);
+  const Timeline timeline = read();
+  EXPECT_EQ(timeline.tracks[1].slices[2].barrier, 0u);
+  EXPECT_EQ(timeline.tracks[1].handOvers[0].barrier, 1u);
 }
 
 TEST_F(Stamps, MapMultiprocessorsToOneTime) {

@@ -335,7 +335,9 @@ void StampInstructions::keepWait(Value cursor, Value barrier, Value since,
 }
 
 void StampInstructions::handOver(Value cursor, Value barrier, Value when) {
-  makeStamp(cursor, bitOr(shiftRight(barrier, 3), i32(kIsThere)), when);
+  // Without what an address in a cluster has above 2^18.
+  Value place = bitAnd(shiftRight(barrier, 3), i32(kIsThere - 1));
+  makeStamp(cursor, bitOr(place, i32(kIsThere)), when);
 }
 
 void StampInstructions::end(Value cursor, Value leader) {

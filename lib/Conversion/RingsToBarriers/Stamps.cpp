@@ -86,9 +86,12 @@ static Value getArrivedAt(Operation *op) {
     barrier = expect.getBarrier(), isRemote = expect.getRemote();
   if (!isRemote)
     return barrier;
-  // The same place in another CTA: this CTA's stands for it.
-  auto there = barrier.getDefiningOp<MapToCtaOp>();
-  return there ? there.getAddress() : Value();
+  // The same place in another CTA, by its number or by what to add: this CTA's
+  // stands for it.
+  if (auto there = barrier.getDefiningOp<MapToCtaOp>())
+    return there.getAddress();
+  auto there = barrier.getDefiningOp<arith::AddIOp>();
+  return there ? there.getLhs() : Value();
 }
 
 /// Computes what the block's next wait needs in front of the arrival: ptxas
