@@ -87,7 +87,8 @@ def tile_scales(scales: NumPyOrTorch, shape: tuple[int, int], block: tuple[int, 
     codes = _codes(xp, scales)
     codes = xp.repeat_rows(codes, block_rows)[:rows]
     codes = xp.repeat_rows(codes.T, block_columns // MX_BLOCK).T[:, : blocks(k, MX_BLOCK)]
-    return _tile(xp, codes)
+    tiles: NumPyOrTorch = _tile(xp, codes)
+    return tiles
 
 
 def untile(xp: NumPy | Torch, tiles: Any, rows: int, k: int) -> Any:
