@@ -186,6 +186,14 @@ def round_to(xp: NumPy | Torch, array: Any, target: Format) -> Any:
     return xp.module.where(abs(rounded) > target.largest, infinite, rounded)
 
 
+def encode(xp: NumPy | Torch, quotients: Any) -> Any:
+    """Rounds numbers of float32 or float64 to e4m3, once; larger ones saturate, infinities and NaN become NaN."""
+    if type_name(quotients.dtype) == "float32":
+        return xp.to_e4m3(quotients)
+    rounded = round_to(xp, quotients, E4M3)
+    return xp.narrow(xp.module.where(xp.module.isinf(quotients), xp.full((), float("nan"), "float64"), rounded), E4M3)
+
+
 def _bits(module: Any, array: Any, target: Format) -> Any:
     """Returns the bits of numbers of the format, given in float64."""
     if target.name == "bfloat16":

@@ -9,9 +9,8 @@ from typing import Any
 from ._annotations import NumPyOrTorch, Operand
 from ._arrays import by
 from ._call import BLOCK, BOTH_MX, MX_CURE, blocks
-from ._numeric import NumPy, Torch, arrays_of
+from ._numeric import NumPy, Torch, arrays_of, encode
 from ._types import E4M3, E8M0, type_name
-from .quantize import encode
 
 __all__ = ["quantize_mx", "tile_scales"]
 

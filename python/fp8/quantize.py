@@ -8,7 +8,7 @@ from typing import Any
 from ._annotations import DType, NumPyOrTorch
 from ._call import find_parameter
 from ._layout import LINE, padded_row
-from ._numeric import NumPy, Torch, arrays_of, round_to
+from ._numeric import NumPy, Torch, arrays_of, encode, round_to
 from ._types import E4M3, Format, format_of, type_name
 
 _SMALLEST_SCALE = 2.0**-126
@@ -86,14 +86,6 @@ def _scales(xp: NumPy | Torch, amax: Any, target: Format) -> Any:
     exact = xp.cast(amax, "float64") / E4M3.largest
     scales = round_to(xp, exact, target).clip(_SMALLEST_SCALE, target.largest)
     return xp.module.where(amax == 0, xp.full((), 1.0, "float64"), scales)
-
-
-def encode(xp: NumPy | Torch, quotients: Any) -> Any:
-    """Rounds numbers of float32 or float64 to e4m3, once; larger ones saturate, infinities and NaN become NaN."""
-    if type_name(quotients.dtype) == "float32":
-        return xp.to_e4m3(quotients)
-    rounded = round_to(xp, quotients, E4M3)
-    return xp.narrow(xp.module.where(xp.module.isinf(quotients), xp.full((), float("nan"), "float64"), rounded), E4M3)
 
 
 def _lay_out(xp: NumPy | Torch, scales: Any, target: Format, layout: str) -> Any:

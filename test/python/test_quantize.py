@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fp8._numeric import NumPy
-from fp8.quantize import encode, quantize_blockwise
+from fp8._numeric import NumPy, encode
+from fp8.quantize import quantize_blockwise
 
 
 # The numbers of e4m3 that are not negative, by code, and the middles between them; both are exact in float64.
