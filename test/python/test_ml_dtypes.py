@@ -5,9 +5,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from fp8._numeric import NumPy, round_to
+from fp8._numeric import NumPy, encode, round_to
 from fp8._types import by_name
-from fp8.quantize import _encode, quantize_blockwise
+from fp8.quantize import quantize_blockwise
 from fp8.reference import reference_gemm
 
 
@@ -18,7 +18,7 @@ def test_e4m3_of_every_pattern(dtype, compute):
         x = np.arange(65536, dtype=np.uint16).view(dtype).astype(compute)
         x = x[~np.isinf(x)]
         expected = x.clip(-448, 448).astype(ml_dtypes.float8_e4m3fn)
-    actual = _encode(NumPy(), x)
+    actual = encode(NumPy(), x)
     assert actual.dtype == ml_dtypes.float8_e4m3fn
     number = ~np.isnan(x)
     assert (actual.view(np.uint8)[number] == expected.view(np.uint8)[number]).all()

@@ -6,9 +6,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from fp8._numeric import Torch, arrays_of, round_to
+from fp8._numeric import Torch, arrays_of, encode, round_to
 from fp8._types import by_name
-from fp8.quantize import _encode, quantize_blockwise
+from fp8.mx import quantize_mx, tile_scales
+from fp8.quantize import quantize_blockwise
 from fp8.reference import reference_gemm
 from fp8.testing import compare
 
@@ -25,13 +26,26 @@ def same(actual, expected):
     return (np.where(nan, codes(actual) & 0x7F == 0x7F, codes(actual) == codes(expected))).all()
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_mx(dtype, device):
+    generator = torch.Generator().manual_seed(1)
+    x = (torch.randn(300, 400, generator=generator) * torch.randn(300, 1, generator=generator).exp()).to(dtype)
+    values, tiles = quantize_mx(x.to(device))
+    assert (values.dtype, tiles.dtype) == (torch.float8_e4m3fn, torch.float8_e8m0fnu)
+    others = quantize_mx(x.numpy() if dtype in (torch.float16, torch.float64) else x.float().numpy())
+    for ours, theirs in zip((values, tiles), others):
+        assert (codes(ours) == np.asarray(theirs).view("uint8")).all()
+    numbers = torch.tensor([[0.5, 4.0]], dtype=torch.float32, device=device)
+    assert codes(tile_scales(numbers, (1, 64)))[0, 0, 0, :3].tolist() == [126, 129, 127]
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("compute", [torch.float32, torch.float64])
 def test_e4m3_of_every_pattern(dtype, compute, device):
     x = torch.from_numpy(np.arange(65536, dtype=np.uint16).view(np.int16)).view(dtype).to(device).to(compute)
     expected = x.clip(-448, 448).to(torch.float32).to(torch.float8_e4m3fn)
     expected = torch.where(torch.isinf(x), torch.tensor(0x7F, dtype=torch.uint8, device=device), expected.view(torch.uint8)).view(torch.float8_e4m3fn)
-    assert same(_encode(Torch(x), x), expected)
+    assert same(encode(Torch(x), x), expected)
 
 
 def test_float64_is_rounded_once(device):
