@@ -45,6 +45,7 @@ or, instead of a kernel:
 import argparse
 import concurrent.futures
 import glob
+import itertools
 import json
 import os
 import shutil
@@ -63,11 +64,14 @@ HOST_LIBRARY = "libfp8host.so"
 LLVM = "/usr/lib/llvm-22"
 HOST_PASSES = ["--convert-linalg-to-loops", "--expand-strided-metadata", "--lower-affine", "--convert-scf-to-cf", "--convert-to-llvm",
                "--reconcile-unrealized-casts"]
+STAND_IN = "libfp8fakecuda.so"
 CHIP = "sm_90a"
 # What the programs among the cases import, and read.
 MODULES = {HERE: ["gemms.py", "shapes.py", "stress.py"],
            os.path.join(SOURCE, "python", "fp8"): ["_binding.py"],
            BENCHMARK: ["clock.py", "numerics.py", "operands.py", "runtime.py", "table.py", "rows.csv", "configurations.json"]}
+# The package's tests of PyTorch's tensors, and what these import and read; they lie in the folder as in the sources.
+TESTS = ["test/python/" + name for name in ("test_torch*.py", "conftest.py", "test_device.py", "test_foreign.py")] + ["examples/foreign/scale.ptx"]
 
 sys.path += [os.path.join(SOURCE, "test", "Run", "Inputs"), os.path.join(SOURCE, "test", "lib"), BENCHMARK]
 
@@ -165,6 +169,7 @@ class Packer:
                        os.path.join(SOURCE, "test", "Run", "Inputs")]
         self.fp8_opt = os.path.join(build, "bin", "fp8-opt")
         self.library = os.path.join(build, "lib", LIBRARY)
+        self.stand_in = os.path.join(build, "lib", STAND_IN)
         self.wheels = glob.glob(os.path.join(build, "python", "*.whl"))
 
     def lower(self, source, target, chip, options=""):
@@ -183,14 +188,20 @@ class Packer:
             return "packed without MLIR's tools, or " + HOST_LIBRARY
         if "wheel" in case and not self.wheels:
             return "packed without the Python package (./dev wheel)"
+        if "wheel" in case and not os.path.exists(self.stand_in):
+            return "packed without " + STAND_IN
         return None
 
     def make(self, case):
         """The case's kernel and its manifest."""
         if "wheel" in case:
             check_wheel(self.wheels[0])
-            for program in glob.glob(os.path.join(HERE, "package*.py")):
+            for program in glob.glob(os.path.join(HERE, "package*.py")) + [self.stand_in]:
                 shutil.copy(program, self.directory)
+            for path in itertools.chain(*(glob.glob(os.path.join(SOURCE, pattern)) for pattern in TESTS)):
+                target = os.path.join(self.directory, os.path.relpath(path, SOURCE))
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                shutil.copy(path, target)
             return shutil.copy(self.wheels[0], self.directory)
         if "host" in case:
             shutil.copy(os.path.join(HERE, case["program"]), self.directory)

@@ -5,13 +5,14 @@
 usage: package.py DIR [--seconds=N] [--seed=N] [--only=torch|cupy|launches|none] [--times]
 
 DIR has the wheel. Each result is judged element by element against a float64 reference, and those of torch's scaled_mm beside it; on cupy's
-arrays too, where there is cupy. With --times, also what calls cost the host, and what programmatic launches gain. Prints a line for each test;
+arrays too, where there is cupy. Where there is pytest, the package's tests of torch's tensors run, too. With --times, also what calls cost the host, and what programmatic launches gain. Prints a line for each test;
 exit status 0 if none failed.
 """
 
 import argparse
 import atexit
 import glob
+import importlib.util
 import itertools
 import os
 import shutil
@@ -133,6 +134,23 @@ def check_processes(place):
                 raise AssertionError("the processes left %s" % os.listdir(environment["FP8_CACHE_DIR"]))
 
 
+def check_tests(directory, place):
+    """The tests of tensors of PyTorch, which a machine with compilers alone skips; the driver of some is a stand-in that runs no kernel."""
+    if importlib.util.find_spec("pytest") is None:
+        print("SKIP: package-tests (there is no pytest)", flush=True)
+        return
+    tests = sorted(glob.glob(os.path.join(directory, "test", "python", "test_torch*.py")))
+    stand_in = os.path.abspath(os.path.join(directory, "libfp8fakecuda.so"))
+    environment = dict(os.environ, PYTHONPATH=place, PYTHONDONTWRITEBYTECODE="1", FP8_FAKECUDA=stand_in)
+    with report.test("package-tests") as tell:
+        done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests], env=environment,
+                              capture_output=True, text=True, timeout=180, check=False)
+        if done.returncode:
+            print(done.stdout, flush=True)
+            raise AssertionError("\n".join([line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))] or [done.stderr[-300:]]))
+        tell(done.stdout.splitlines()[-1])
+
+
 def median_us(torch, call, repeats=2000):
     for _ in range(50):
         call()
@@ -189,6 +207,7 @@ def main():
             check(torch, fp8, generator)
     if not options.only:
         check_processes(place)
+        check_tests(options.directory, place)
     sys.exit(report.failed > 0)
 
 
