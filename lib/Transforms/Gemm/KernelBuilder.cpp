@@ -128,6 +128,26 @@ void KernelBuilder::role(StringRef name, int64_t warps, ValueRange inits,
            body);
 }
 
+void KernelBuilder::mmaRole(ValueRange inits, TileBody body) {
+  Type warpType =
+      MmaWarpType::get(builder.getContext(), getOutputRing(inits[0]));
+  auto forTile = [&](Value row, Value column, ValueRange carried) {
+    if (schedule.ctaGroup == 1)
+      return body(row, column, carried);
+    return inLeadingCta(CtaGrouping::Pair, carried, [&](ValueRange inner) {
+      return body(row, column, inner);
+    });
+  };
+  role("mma", 1, inits, [&](ValueRange ends) {
+    SmallVector<Type> others(ends.drop_front().getTypes());
+    return scope<MmaWarpOp>(ends[0], warpType, others, [&](ValueRange warp) {
+      SmallVector<Value> handles(ends);
+      handles[0] = warp[0];
+      return forEachTile(handles, forTile);
+    });
+  });
+}
+
 KernelBuilder::Carried KernelBuilder::forEachTile(ValueRange inits,
                                                   TileBody body) {
   Value work;

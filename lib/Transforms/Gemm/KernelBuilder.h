@@ -61,6 +61,9 @@ protected:
   std::pair<Value, Value> getStoredPlace(Value m, Value column);
 
   void role(StringRef name, int64_t warps, ValueRange inits, Body body);
+  /// The role "mma": its warp, the first of `carried`, runs the body for each
+  /// tile; in a pair only in the leading CTA.
+  void mmaRole(ValueRange inits, TileBody body);
   /// The kernel's loop over output tiles, in clusters and bands as planned. The
   /// last of `inits` is the end of the work queue, if there is one.
   Carried forEachTile(ValueRange inits, TileBody body);

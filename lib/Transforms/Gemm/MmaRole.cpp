@@ -23,22 +23,8 @@ private:
 } // namespace
 
 void MmaRole::build(ValueRange inits) {
-  Type warpType =
-      MmaWarpType::get(builder.getContext(), getOutputRing(inits[0]));
-  auto forTile = [&](Value, Value, ValueRange carried) {
-    if (schedule.ctaGroup == 1)
-      return buildLoop(carried);
-    return inLeadingCta(CtaGrouping::Pair, carried,
-                        [&](ValueRange inner) { return buildLoop(inner); });
-  };
-  role("mma", 1, inits, [&](ValueRange ends) {
-    SmallVector<Type> others(ends.drop_front().getTypes());
-    return scope<MmaWarpOp>(ends[0], warpType, others, [&](ValueRange warp) {
-      SmallVector<Value> handles(ends);
-      handles[0] = warp[0];
-      return forEachTile(handles, forTile);
-    });
-  });
+  mmaRole(inits,
+          [&](Value, Value, ValueRange carried) { return buildLoop(carried); });
 }
 
 KernelBuilder::Carried MmaRole::buildLoop(ValueRange inits) {

@@ -40,22 +40,8 @@ private:
 } // namespace
 
 void ScaledRoles::buildMma(ValueRange inits) {
-  Type warpType =
-      MmaWarpType::get(builder.getContext(), getOutputRing(inits[0]));
-  auto forTile = [&](Value, Value column, ValueRange carried) {
-    if (schedule.ctaGroup == 1)
-      return multiplyTile(column, carried);
-    return inLeadingCta(CtaGrouping::Pair, carried, [&](ValueRange inner) {
-      return multiplyTile(column, inner);
-    });
-  };
-  role("mma", 1, inits, [&](ValueRange ends) {
-    SmallVector<Type> others(ends.drop_front().getTypes());
-    return scope<MmaWarpOp>(ends[0], warpType, others, [&](ValueRange warp) {
-      SmallVector<Value> handles(ends);
-      handles[0] = warp[0];
-      return forEachTile(handles, forTile);
-    });
+  mmaRole(inits, [&](Value, Value column, ValueRange carried) {
+    return multiplyTile(column, carried);
   });
 }
 
