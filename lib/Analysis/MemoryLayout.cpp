@@ -30,8 +30,7 @@ int64_t KernelPlan::getSlotStride(StoreQueueType queue) {
 }
 
 int64_t KernelPlan::getNumStagers(StoreQueueType queue) {
-  return queue.getTile().getRows() == 64 ? queue.getWarps() / 4
-                                         : queue.getWarps();
+  return queue.isOfWarpgroups() ? queue.getWarps() / 4 : queue.getWarps();
 }
 
 int64_t KernelPlan::getShareBytes(ExchangeType exchange) {

@@ -12,8 +12,8 @@ using Digit = RegisterLayout::Digit;
 
 /// The layouts, each a table of unit, extent, axis, stride. Those of tensor
 /// memory follow from the lanes that a warp reaches (PTX ISA, tcgen05 data path
-/// layouts and access restrictions; tcgen05.ld, shape 32x32b); those of
-/// products from the registers of wgmma (PTX ISA, register fragments of
+/// layouts and access restrictions; tcgen05.ld, shapes 32x32b and, of swapped
+/// products, 16x256b); those of products in registers from the registers of wgmma (PTX ISA, register fragments of
 /// wgmma.mma_async, D).
 static SmallVector<Digit, 8> getDigitsOf(FragmentType type) {
   constexpr Axis kRow = RegisterLayout::Row, kColumn = RegisterLayout::Column;
@@ -54,6 +54,14 @@ static SmallVector<Digit, 8> getDigitsOf(FragmentType type) {
             {Unit::Part, parts, m, 64},
             {Unit::Warpgroup, warpgroups, m, 64 * parts}};
   }
+  case FragmentLayout::QuarterColumns:
+    return {{Unit::Register, 2, kRow, 1},
+            {Unit::Register, 2, kColumn, 8},
+            {Unit::Register, shape[kRow] / 8, kRow, 8},
+            {Unit::Register, 2, kColumn, 16},
+            {Unit::Lane, 4, kRow, 2},
+            {Unit::Lane, 8, kColumn, 1},
+            {Unit::Warp, 4, kColumn, 32}};
   }
   llvm_unreachable("unknown layout");
 }

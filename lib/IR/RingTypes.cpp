@@ -91,24 +91,24 @@ TileType PipelineType::getTile(StringRef name) const {
 //===----------------------------------------------------------------------===//
 
 Type OutputPipelineType::parse(AsmParser &parser) {
-  int64_t stages = 0, ctaGroup;
-  int64_t scaleSlots;
+  int64_t stages = 0;
+  AccumulatorOptions options;
   SmallVector<int64_t> shape;
   Type elementType;
   if (parser.parseLess() || parser.parseInteger(stages) ||
       parser.parseComma() || parseShapedElement(parser, shape, elementType) ||
-      parseAccumulatorOptions(parser, ctaGroup, scaleSlots) ||
-      parser.parseGreater())
+      parseAccumulatorOptions(parser, options) || parser.parseGreater())
     return {};
-  return parser.getChecked<OutputPipelineType>(parser.getContext(), stages,
-                                               ArrayRef(shape), elementType,
-                                               ctaGroup, scaleSlots);
+  return parser.getChecked<OutputPipelineType>(
+      parser.getContext(), stages, ArrayRef(shape), elementType,
+      options.ctaGroup, options.scaleSlots, options.swapped);
 }
 
 void OutputPipelineType::print(AsmPrinter &printer) const {
   printer << '<' << getNumStages() << ", ";
   printShapedElement(printer, getShape(), getElementType());
-  printAccumulatorOptions(printer, getCtaGroup(), getScaleSlots());
+  printAccumulatorOptions(printer,
+                          {getCtaGroup(), getScaleSlots(), getSwapped()});
   printer << '>';
 }
 
@@ -116,15 +116,15 @@ LogicalResult
 OutputPipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
                            int64_t numStages, ArrayRef<int64_t> shape,
                            Type elementType, int64_t ctaGroup,
-                           int64_t scaleSlots) {
+                           int64_t scaleSlots, bool swapped) {
   if (numStages < 1)
     return emitError() << "an output pipeline has at least one stage, but got "
                        << numStages;
   if (failed(TmemType::verify(emitError, shape, elementType, ctaGroup,
-                              scaleSlots)))
+                              scaleSlots, swapped)))
     return failure();
   int64_t columns = TmemType::get(elementType.getContext(), shape, elementType,
-                                  ctaGroup, scaleSlots)
+                                  ctaGroup, scaleSlots, swapped)
                         .getColumns();
   if (numStages > chip::getMostTensorMemoryColumns() / columns)
     return emitError() << numStages << " stages of " << columns
@@ -138,7 +138,7 @@ OutputPipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
 
 TmemType OutputPipelineType::getAccumulator() const {
   return TmemType::get(getContext(), getShape(), getElementType(),
-                       getCtaGroup(), getScaleSlots());
+                       getCtaGroup(), getScaleSlots(), getSwapped());
 }
 
 int64_t OutputPipelineType::getRingColumns() const {
@@ -166,13 +166,12 @@ LogicalResult ExchangeType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (ctas < 2 || ctas > kMaxClusterSize)
     return emitError() << "an exchange needs 2 to " << kMaxClusterSize
                        << " CTAs, but got " << ctas;
-  std::optional<RegisterLayout::Axis> parts =
-      fragment.getRegisterLayout().getPartAxis();
-  if (!parts)
-    return emitError() << "an exchange needs a fragment of layout warpgroups "
-                          "or warpgroup_columns (J2), but got "
+  // A thread sends pairs of one row, or column, and the eighth after it.
+  if (fragment.getRegisterLayout().isOneRow())
+    return emitError() << "an exchange needs a fragment of layout warpgroups, "
+                          "warpgroup_columns or quarter_columns (J2), but got "
                        << fragment;
-  RegisterLayout::Axis divided = RegisterLayout::getOther(*parts);
+  RegisterLayout::Axis divided = fragment.getRegisterLayout().getPairAxis();
   if (fragment.getShape()[divided] % (8 * ctas))
     return emitError() << "each of the " << ctas
                        << " CTAs of an exchange gets whole eights of "
@@ -190,9 +189,34 @@ FragmentType ExchangeType::getShare() const {
 // StoreQueueType
 //===----------------------------------------------------------------------===//
 
+Type StoreQueueType::parse(AsmParser &parser) {
+  int64_t depth = 0, warps = 0;
+  TileType tile;
+  bool ofWarps = false;
+  if (parser.parseLess() || parser.parseInteger(depth) || parser.parseComma() ||
+      parser.parseType(tile) || parser.parseComma() ||
+      parser.parseInteger(warps))
+    return {};
+  if (succeeded(parser.parseOptionalComma())) {
+    if (parser.parseKeyword("of_warps"))
+      return {};
+    ofWarps = true;
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<StoreQueueType>(parser.getContext(), depth, tile,
+                                           warps, ofWarps);
+}
+
+void StoreQueueType::print(AsmPrinter &printer) const {
+  printer << '<' << getDepth() << ", " << getTile() << ", " << getWarps()
+          << (getOfWarps() ? ", of_warps" : "") << '>';
+}
+
 LogicalResult
 StoreQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
-                       int64_t depth, TileType tile, int64_t warps) {
+                       int64_t depth, TileType tile, int64_t warps,
+                       bool ofWarps) {
   if (depth < 1 || depth > chip::getMostSharedMemory() / tile.getSizeInBytes())
     return emitError() << "a store queue must hold at least one tile and fit "
                           "in shared memory, but got "
@@ -207,5 +231,8 @@ StoreQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError()
            << "a store queue's warps must be a multiple of 4 up to 32, but got "
            << warps;
+  if (ofWarps && tile.getRows() != kWarpgroupRows)
+    return emitError() << "a store queue's tile of " << tile.getRows()
+                       << " rows is a warp's anyway (Q1); remove of_warps";
   return success();
 }

@@ -50,19 +50,18 @@ LogicalResult mlir::fp8::verifyStore(Operation *op, FragmentType fragment,
                                                     : "warp holds")
            << " of the fragment (Q1), " << rows << ", but got "
            << tile.getRows();
-  // By its 64 rows the queue knows that warpgroups stage its tiles.
-  if (stager != RegisterLayout::Unit::Warp && rows == 64)
+  bool ofWarpgroups = stager == RegisterLayout::Unit::Warp;
+  if (queue.isOfWarpgroups() != ofWarpgroups)
     return op->emitOpError()
-           << "a fragment of 64 rows in this layout cannot be stored (Q1), "
-              "since a tile of 64 rows is that of a warpgroup; use 56 or 72 "
-              "rows, or the layout warpgroups";
+           << (ofWarpgroups ? "a warpgroup stages the tile (Q1); remove "
+                              "'of_warps' from the queue's type"
+                            : "a warp stages the tile of 64 rows (Q1); write "
+                              "'of_warps' in the queue's type");
   int64_t columns = tile.getColumns(), block = layout.getColumnBlock();
-  if (layout.getPartAxis() == RegisterLayout::Column && columns != block)
-    return op->emitOpError()
-           << "the tile must have the " << block
-           << " columns that a warp holds of a part (Q2), but "
-              "got "
-           << columns;
+  if (fragment.isSwapped() && columns != block)
+    return op->emitOpError() << "the tile must have the " << block
+                             << " columns that a warp holds (Q2), but got "
+                             << columns;
   // Both threads of a row may stage it as one.
   bool isOfWarp = columns == layout.getRun(RegisterLayout::Column,
                                            RegisterLayout::Unit::Lane);

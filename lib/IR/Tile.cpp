@@ -184,11 +184,13 @@ static LogicalResult verifyScaledOperands(MmaOp op) {
                               << tile;
   TmemType accumulator = op.getAccumulator().getType();
   int64_t needed = accumulator.getNumScaleTiles(), got = op.getScales().size();
+  bool swapped = accumulator.getSwapped();
   if (got != needed)
     return op.emitOpError()
-           << "needs " << needed << " tiles of scales, one for A and "
-           << needed - 1 << " for the " << accumulator.getShape()[1]
-           << " rows of B (A6), but got " << got;
+           << "needs " << needed << " tiles of scales, one for "
+           << (swapped ? "B" : "A") << " and " << needed - 1 << " for the "
+           << accumulator.getMmaShape().second << " rows of "
+           << (swapped ? "A" : "B") << " (A6), but got " << got;
   return success();
 }
 
@@ -216,21 +218,24 @@ static LogicalResult verifyScaleSlots(MmaOp op) {
                           << "' in its type";
 }
 
-/// (A6) B's rows lie in the tiles of their scales, as far as constants tell.
+/// (A6) B's rows, swapped A's, lie in the tiles of their scales, as far as constants tell.
 static LogicalResult verifyFirstRow(MmaOp op) {
   APInt row;
   if (!op.getBRow() || !matchPattern(op.getBRow(), m_ConstantInt(&row)))
     return success();
   constexpr int64_t kStep = 32; // rows whose scales are in a column
-  int64_t rows = op.getAccumulator().getType().getShape()[1],
+  TmemType accumulator = op.getAccumulator().getType();
+  StringRef name = accumulator.getSwapped() ? "A" : "B";
+  int64_t rows = accumulator.getMmaShape().second,
           most = TileType::kScaledRows - std::gcd(rows, TileType::kScaledRows),
           first = row.getSExtValue();
   if (first >= 0 && first <= most && first % kStep == 0)
     return success();
   return op.emitOpError() << "names row " << first
-                          << " of the first tile of B's scales, but " << rows
-                          << " rows of B begin at a multiple of " << kStep
-                          << " up to " << most << " (A6)";
+                          << " of the first tile of " << name
+                          << "'s scales, but " << rows << " rows of " << name
+                          << " begin at a multiple of " << kStep << " up to "
+                          << most << " (A6)";
 }
 
 LogicalResult MmaOp::verify() {

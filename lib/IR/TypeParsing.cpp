@@ -35,23 +35,33 @@ ParseResult mlir::fp8::parseCtaGroupValue(AsmParser &parser,
 }
 
 ParseResult mlir::fp8::parseAccumulatorOptions(AsmParser &parser,
-                                               int64_t &ctaGroup,
-                                               int64_t &scaleSlots) {
-  ctaGroup = 1;
-  scaleSlots = 0;
-  if (failed(parser.parseOptionalComma()))
-    return success();
-  if (succeeded(parser.parseOptionalKeyword("cta_group"))) {
-    if (parseCtaGroupValue(parser, ctaGroup))
+                                               AccumulatorOptions &options) {
+  // In this order, each if it is there.
+  static constexpr StringRef kKeywords[] = {"cta_group", "scale_slots",
+                                            "swapped"};
+  ArrayRef<StringRef> keywords = kKeywords;
+  while (!keywords.empty() && succeeded(parser.parseOptionalComma())) {
+    SMLoc loc = parser.getCurrentLocation();
+    StringRef keyword;
+    if (failed(parser.parseOptionalKeyword(&keyword, keywords))) {
+      InFlightDiagnostic error = parser.emitError(loc, "expected ");
+      llvm::interleaveComma(keywords.drop_back(), error,
+                            [&](StringRef each) { error << each; });
+      return error << (keywords.size() > 1 ? " or " : "") << keywords.back();
+    }
+    while (keywords.front() != keyword)
+      keywords = keywords.drop_front();
+    keywords = keywords.drop_front();
+    if (keyword == "swapped")
+      options.swapped = true;
+    else if (keyword == "cta_group"
+                 ? parseCtaGroupValue(parser, options.ctaGroup)
+                 : ParseResult(failure(parser.parseEqual() ||
+                                       parser.parseInteger(
+                                           options.scaleSlots))))
       return failure();
-    if (failed(parser.parseOptionalComma()))
-      return success();
   }
-  SMLoc loc = parser.getCurrentLocation();
-  if (failed(parser.parseOptionalKeyword("scale_slots")))
-    return parser.emitError(loc, "expected ")
-           << (ctaGroup == 1 ? "cta_group or " : "") << "scale_slots";
-  return failure(parser.parseEqual() || parser.parseInteger(scaleSlots));
+  return success();
 }
 
 void mlir::fp8::printCtaGroup(AsmPrinter &printer, int64_t ctaGroup) {
@@ -59,9 +69,11 @@ void mlir::fp8::printCtaGroup(AsmPrinter &printer, int64_t ctaGroup) {
     printer << ", cta_group = " << ctaGroup;
 }
 
-void mlir::fp8::printAccumulatorOptions(AsmPrinter &printer, int64_t ctaGroup,
-                                        int64_t scaleSlots) {
-  printCtaGroup(printer, ctaGroup);
-  if (scaleSlots)
-    printer << ", scale_slots = " << scaleSlots;
+void mlir::fp8::printAccumulatorOptions(AsmPrinter &printer,
+                                        const AccumulatorOptions &options) {
+  printCtaGroup(printer, options.ctaGroup);
+  if (options.scaleSlots)
+    printer << ", scale_slots = " << options.scaleSlots;
+  if (options.swapped)
+    printer << ", swapped";
 }

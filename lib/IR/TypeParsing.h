@@ -21,11 +21,17 @@ ParseResult parseCtaGroupValue(AsmParser &parser, int64_t &ctaGroup);
 /// Prints `, cta_group = 2`; nothing for 1.
 void printCtaGroup(AsmPrinter &printer, int64_t ctaGroup);
 
-/// Parses `, cta_group = 2` and `, scale_slots = 4`, each if it is there.
-ParseResult parseAccumulatorOptions(AsmParser &parser, int64_t &ctaGroup,
-                                    int64_t &scaleSlots);
-void printAccumulatorOptions(AsmPrinter &printer, int64_t ctaGroup,
-                             int64_t scaleSlots);
+/// What an accumulator has beside its shape.
+struct AccumulatorOptions {
+  int64_t ctaGroup = 1, scaleSlots = 0;
+  bool swapped = false;
+};
+/// Parses `, cta_group = 2`, `, scale_slots = 4` and `, swapped`, each if it is
+/// there.
+ParseResult parseAccumulatorOptions(AsmParser &parser,
+                                    AccumulatorOptions &options);
+void printAccumulatorOptions(AsmPrinter &printer,
+                             const AccumulatorOptions &options);
 
 /// Parses `, keyword` of an enum if a comma follows, else leaves `value` as it
 /// is. `keywords` names the choices in the error; `symbolize` knows them.

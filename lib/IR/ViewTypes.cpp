@@ -16,6 +16,10 @@ using namespace mlir::fp8;
 // TileType
 //===----------------------------------------------------------------------===//
 
+/// The rows of D up to which operands are swapped. With 128 or more none need
+/// be.
+static constexpr int64_t kMostSwappedRows = 120;
+
 /// The keyword of a swizzle: "none", "swizzle_128b".
 static std::string getKeyword(Swizzle swizzle) {
   std::string text = StringRef(::fp8::tensor::spelling(swizzle)).lower();
@@ -89,20 +93,20 @@ TileType TileType::getOfScales(MLIRContext *context) {
 Type TmemType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type elementType;
-  int64_t ctaGroup;
-  int64_t scaleSlots;
+  AccumulatorOptions options;
   if (parser.parseLess() || parseShapedElement(parser, shape, elementType) ||
-      parseAccumulatorOptions(parser, ctaGroup, scaleSlots) ||
-      parser.parseGreater())
+      parseAccumulatorOptions(parser, options) || parser.parseGreater())
     return {};
-  return parser.getChecked<TmemType>(parser.getContext(), ArrayRef(shape),
-                                     elementType, ctaGroup, scaleSlots);
+  return parser.getChecked<TmemType>(
+      parser.getContext(), ArrayRef(shape), elementType, options.ctaGroup,
+      options.scaleSlots, options.swapped);
 }
 
 void TmemType::print(AsmPrinter &printer) const {
   printer << '<';
   printShapedElement(printer, getShape(), getElementType());
-  printAccumulatorOptions(printer, getCtaGroup(), getScaleSlots());
+  printAccumulatorOptions(printer,
+                          {getCtaGroup(), getScaleSlots(), getSwapped()});
   printer << '>';
 }
 
@@ -116,28 +120,52 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError, TileType,
   return success();
 }
 
-int64_t TmemType::countScaleTilesOfB(int64_t rows) {
-  int64_t last = TileType::kScaledRows - std::gcd(rows, TileType::kScaledRows);
-  return llvm::divideCeil(last + rows, TileType::kScaledRows);
+std::pair<int64_t, int64_t> TmemType::getMmaShape() const {
+  if (getSwapped())
+    return {getShape()[1], getShape()[0]};
+  return {getShape()[0], getShape()[1]};
 }
 
-int64_t TmemType::countColumns(ArrayRef<int64_t> shape, int64_t ctaGroup,
+int64_t TmemType::countScaleTiles(int64_t columns) {
+  int64_t last =
+      TileType::kScaledRows - std::gcd(columns, TileType::kScaledRows);
+  return llvm::divideCeil(last + columns, TileType::kScaledRows);
+}
+
+int64_t TmemType::countColumns(int64_t rows, int64_t columns, int64_t ctaGroup,
                                int64_t scaleSlots) {
-  bool halves = shape[0] / ctaGroup != kTmemLanes && ctaGroup == 2;
-  int64_t sums = halves ? shape[1] / 2 : shape[1],
-          scales = kScaleColumns * (1 + countScaleTilesOfB(shape[1]));
+  bool halves = rows / ctaGroup != kTmemLanes && ctaGroup == 2;
+  int64_t sums = halves ? columns / 2 : columns,
+          scales = kScaleColumns * (1 + countScaleTiles(columns));
   return llvm::alignTo(sums + scaleSlots * scales, 16);
 }
 
-LogicalResult TmemType::verify(function_ref<InFlightDiagnostic()> emitError,
-                               ArrayRef<int64_t> shape, Type elementType,
-                               int64_t ctaGroup, int64_t scaleSlots) {
-  if (ctaGroup != 1 && ctaGroup != 2)
-    return emitError() << "a CTA group has 1 or 2 CTAs, but got " << ctaGroup;
-  if (shape.size() != 2 || !elementType.isF32())
-    return emitError() << "an accumulator has two extents and f32 elements";
-  StringRef owner =
-      ctaGroup == 2 ? "an accumulator of a CTA pair" : "an accumulator";
+/// (O5) Columns of D are the rows of the MMA.
+static LogicalResult
+verifySwapped(function_ref<InFlightDiagnostic()> emitError,
+              ArrayRef<int64_t> shape, int64_t ctaGroup) {
+  if (ctaGroup != 1)
+    return emitError() << "a swapped accumulator belongs to one CTA (O5), but "
+                          "got cta_group = "
+                       << ctaGroup;
+  if (shape[1] != 64 && shape[1] != kTmemLanes)
+    return emitError() << "a swapped accumulator has 64 or 128 columns, the "
+                          "rows of the MMA (O5), but got "
+                       << shape[1];
+  // With 128 rows or more no operands need be swapped.
+  int64_t step = shape[1] == kTmemLanes ? 16 : 8;
+  if (shape[0] < step || shape[0] > kMostSwappedRows || shape[0] % step)
+    return emitError() << "a swapped accumulator of " << shape[1]
+                       << " columns has a multiple of " << step
+                       << " rows up to " << kMostSwappedRows
+                       << " (O5), but got " << shape[0];
+  return success();
+}
+
+/// (O1, O2) Rows of D are the rows of the MMA.
+static LogicalResult verifyRows(function_ref<InFlightDiagnostic()> emitError,
+                                ArrayRef<int64_t> shape, int64_t ctaGroup,
+                                StringRef owner) {
   int64_t rowsPerCta = shape[0] / ctaGroup;
   if ((rowsPerCta != 64 && rowsPerCta != 128) || shape[0] % ctaGroup)
     return emitError() << owner << " has " << 64 * ctaGroup << " or "
@@ -147,36 +175,61 @@ LogicalResult TmemType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << owner << " of " << shape[0]
                        << " rows has a multiple of " << step
                        << " columns up to 256 (O2), but got " << shape[1];
-  if (scaleSlots && rowsPerCta != kTmemLanes)
+  return success();
+}
+
+LogicalResult TmemType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> shape, Type elementType,
+                               int64_t ctaGroup, int64_t scaleSlots,
+                               bool swapped) {
+  if (ctaGroup != 1 && ctaGroup != 2)
+    return emitError() << "a CTA group has 1 or 2 CTAs, but got " << ctaGroup;
+  if (shape.size() != 2 || !elementType.isF32())
+    return emitError() << "an accumulator has two extents and f32 elements";
+  StringRef owner = swapped         ? "a swapped accumulator"
+                    : ctaGroup == 2 ? "an accumulator of a CTA pair"
+                                    : "an accumulator";
+  if (failed(swapped ? verifySwapped(emitError, shape, ctaGroup)
+                     : verifyRows(emitError, shape, ctaGroup, owner)))
+    return failure();
+  auto [rows, columns] =
+      swapped ? std::pair(shape[1], shape[0]) : std::pair(shape[0], shape[1]);
+  StringRef rowsName = swapped ? "columns" : "rows",
+            columnsName = swapped ? "rows" : "columns";
+  if (scaleSlots && rows / ctaGroup != kTmemLanes)
     return emitError() << owner << " with scale_slots has "
-                       << kTmemLanes * ctaGroup << " rows (O4), but got "
-                       << shape[0];
-  if (scaleSlots && shape[1] % 32)
+                       << kTmemLanes * ctaGroup << ' ' << rowsName
+                       << " (O4), but got " << rows;
+  if (scaleSlots && columns % 32)
     return emitError() << owner << " with scale_slots has a multiple of 32 "
-                       << "columns (O4), but got " << shape[1];
-  int64_t columns = chip::getMostTensorMemoryColumns();
-  if (scaleSlots < 0 || scaleSlots > columns)
-    return emitError() << "the number of scale_slots is 1 to " << columns
+                       << columnsName << " (O4), but got " << columns;
+  int64_t most = chip::getMostTensorMemoryColumns();
+  if (scaleSlots < 0 || scaleSlots > most)
+    return emitError() << "the number of scale_slots is 1 to " << most
                        << ", or left out if operands have no scales, but got "
                        << scaleSlots;
-  int64_t all = countColumns(shape, ctaGroup, scaleSlots);
-  if (all > columns)
-    return emitError() << owner << " of " << shape[1] << " columns with "
-                       << scaleSlots << " scale_slots takes " << all
-                       << " of the " << columns
+  int64_t all = countColumns(rows, columns, ctaGroup, scaleSlots);
+  if (all > most)
+    return emitError() << owner << " of " << columns << ' ' << columnsName
+                       << " with " << scaleSlots << " scale_slots takes " << all
+                       << " of the " << most
                        << " columns of tensor memory (O3)";
   return success();
 }
 
 int64_t TmemType::getNumScaleTiles() const {
-  return 1 + countScaleTilesOfB(getShape()[1]);
+  return 1 + countScaleTiles(getMmaShape().second);
 }
 
 int64_t TmemType::getColumns() const {
-  return countColumns(getShape(), getCtaGroup(), getScaleSlots());
+  auto [rows, columns] = getMmaShape();
+  return countColumns(rows, columns, getCtaGroup(), getScaleSlots());
 }
 
 FragmentLayout TmemType::getFragmentLayout() const {
+  if (getSwapped())
+    return getShape()[1] == kTmemLanes ? FragmentLayout::QuarterColumns
+                                       : FragmentLayout::WarpgroupColumns;
   if (getRowsPerCta() == kTmemLanes)
     return FragmentLayout::Rows;
   return getCtaGroup() == 2 ? FragmentLayout::WarpHalves
@@ -192,7 +245,8 @@ Type FragmentType::parse(AsmParser &parser) {
       parser.parseComma() || parser.parseInteger(warps) ||
       parseOptionalKeyword(
           parser,
-          "rows, lane_halves, warp_halves, warpgroups or warpgroup_columns",
+          "rows, lane_halves, warp_halves, warpgroups, warpgroup_columns or "
+          "quarter_columns",
           layout) ||
       parser.parseGreater())
     return {};
@@ -227,7 +281,7 @@ bool FragmentType::isOfWarpgroups() const {
 }
 
 bool FragmentType::isSwapped() const {
-  return getRegisterLayout().getPartAxis() == RegisterLayout::Column;
+  return getRegisterLayout().getPairAxis() == RegisterLayout::Row;
 }
 
 int64_t FragmentType::getNumParts() const {
@@ -258,13 +312,30 @@ verifyWarpgroups(function_ref<InFlightDiagnostic()> emitError,
                        << " warpgroups holds a multiple of " << 16 * warps
                        << ' ' << divided
                        << " of f32, up to 256 (PTX ISA, wgmma shapes)";
-  // With 128 rows or more no operands need be swapped.
-  int64_t extent = shape[!swapped], most = swapped ? 120 : 256;
+  int64_t extent = shape[!swapped], most = swapped ? kMostSwappedRows : 256;
   if (extent < 8 || extent > most || extent % 8)
     return emitError() << "a fragment of "
                        << (swapped ? "warpgroup_columns" : "warpgroups")
                        << " has a multiple of 8 " << whole << " up to " << most
                        << " (PTX ISA, wgmma shapes), but got " << extent;
+  return success();
+}
+
+/// What four warps read of a swapped accumulator of 128 columns, or a share of
+/// its rows.
+static LogicalResult
+verifyQuarterColumns(function_ref<InFlightDiagnostic()> emitError,
+                     ArrayRef<int64_t> shape, Type elementType, int64_t warps) {
+  if (warps != 4)
+    return emitError() << "a fragment of layout quarter_columns is held by 4 "
+                          "warps, but got "
+                       << warps;
+  constexpr int64_t kStep = 8;
+  if (shape.size() != 2 || !elementType.isF32() || shape[1] != kTmemLanes ||
+      shape[0] < kStep || shape[0] > kMostSwappedRows || shape[0] % kStep)
+    return emitError() << "a fragment of layout quarter_columns holds "
+                       << kTmemLanes << " columns of f32, and a multiple of "
+                       << kStep << " rows below " << kTmemLanes;
   return success();
 }
 
@@ -275,6 +346,8 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
       layout == FragmentLayout::WarpgroupColumns)
     return verifyWarpgroups(emitError, shape, elementType, warps,
                             layout == FragmentLayout::WarpgroupColumns);
+  if (layout == FragmentLayout::QuarterColumns)
+    return verifyQuarterColumns(emitError, shape, elementType, warps);
   bool isHalved = layout != FragmentLayout::Rows;
   int64_t rows = isHalved ? kTmemLanes / 2 : kTmemLanes;
   if (shape.size() != 2 || shape[0] != rows || !elementType.isF32())

@@ -31,6 +31,10 @@ void EventWalker::multiply(Operation *op, Block &out) {
                           b = getView(op, mma.getB());
   TmemType accumulator = mma.getAccumulator().getType();
   bool ofPair = accumulator.getCtaGroup() == 2;
+  // What the instruction takes for A and for B.
+  auto *first = &a, *second = &b;
+  if (accumulator.getSwapped())
+    std::swap(first, second);
   // Which columns the scales have is not compared: two rings' slots say it.
   for (Value tile : mma.getScales()) {
     Fields fields;
@@ -42,7 +46,7 @@ void EventWalker::multiply(Operation *op, Block &out) {
   bool isScaled = !mma.getScales().empty();
   for (int64_t step = 0; step < steps; ++step) {
     Fields fields{{"into", into}};
-    for (auto [name, view] : {std::pair("a", &a), std::pair("b", &b)})
+    for (auto [name, view] : {std::pair("a", first), std::pair("b", second)})
       if (*view) {
         Quantity address = **view;
         address.constant += step * kStep;

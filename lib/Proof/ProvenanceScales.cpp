@@ -107,26 +107,36 @@ void Provenance::walkTilesOfScales(MmaOp mma, unsigned half,
     requireEqual(its[box::Batch], product[sum::Batch],
                  what + " must be of the same matrix of a batch");
   };
-  Label ofA = get(mma.getScales().front());
-  requireTile(ofA, Operand::AScale, "the A scales");
-  requireEqual(ofA[box::M], product[sum::M],
-               "the A scales must be of the rows of the product");
-  // The first tile of B's has the scales of the first column in row `from`.
-  ExprId first = product[sum::N];
+  // One tile has the scales of the MMA's rows. The first of the others has
+  // those of its first column in row `from`.
+  TmemType accumulator = mma.getAccumulator().getType();
+  struct Side {
+    Operand scales;
+    unsigned place, sum;
+    StringRef letter, axis;
+  } rows{Operand::AScale, box::M, sum::M, "A", "rows"},
+      columns{Operand::BScale, box::N, sum::N, "B", "columns"};
+  if (accumulator.getSwapped())
+    std::swap(rows, columns);
+  auto requirePlace = [&](const Label &its, const Side &side, ExprId first) {
+    requireTile(its, side.scales, "the " + side.letter + " scales");
+    requireEqual(its[side.place], first,
+                 "the " + side.letter + " scales must be of the " + side.axis +
+                     " of the product");
+  };
+  requirePlace(get(mma.getScales().front()), rows, product[rows.sum]);
+  ExprId first = product[columns.sum];
   if (Value from = mma.getBRow()) {
     ExprId row = expressions.get(from);
     first = add(first, scale(row, -1));
-    int64_t rows = mma.getAccumulator().getType().getShape()[1],
-            most = gemm::kMxTileRows - std::gcd(rows, gemm::kMxTileRows);
+    int64_t count = accumulator.getMmaShape().second,
+            most = gemm::kMxTileRows - std::gcd(count, gemm::kMxTileRows);
     require(table.get(Expr::And, {atLeast(row, constant(0)),
                                   atLeast(constant(most), row)}),
-            "the first row of B's scales must be in their first tile");
+            "the first row of " + columns.letter +
+                "'s scales must be in their first tile");
   }
-  for (auto [number, tile] : llvm::enumerate(mma.getScales().drop_front())) {
-    Label its = get(tile);
-    requireTile(its, Operand::BScale, "the B scales");
-    requireEqual(its[box::N],
-                 offset(first, int64_t(number) * gemm::kMxTileRows),
-                 "the B scales must be of the columns of the product");
-  }
+  for (auto [number, tile] : llvm::enumerate(mma.getScales().drop_front()))
+    requirePlace(get(tile), columns,
+                 offset(first, int64_t(number) * gemm::kMxTileRows));
 }

@@ -80,7 +80,8 @@ static int64_t getLoadColumns(int64_t columns) {
 void EventWalker::readAccumulator(Operation *op, Value accumulator,
                                   FragmentType fragment, Block &out) {
   RegisterLayout layout(fragment);
-  int64_t columns = layout.getNumRegisters();
+  // The axis of the fragment that the columns of tensor memory are.
+  RegisterLayout::Axis along = layout.getPairAxis();
   Quantity from = getAccumulator(op, accumulator);
   // Warp w of a warpgroup reads lanes 32 w and up; the lane is in the upper
   // half of an address (PTX ISA, tcgen05 access restrictions). Warpgroups
@@ -88,13 +89,22 @@ void EventWalker::readAccumulator(Operation *op, Value accumulator,
   from.warpStride = int64_t(32) << 16;
   from.warpValues = 4;
   for (const RegisterLayout::Digit &digit : layout.getDigits())
-    if (digit.unit == Unit::Warpgroup && digit.axis == RegisterLayout::Column)
+    if (digit.unit == Unit::Warpgroup && digit.axis == along)
       from.groupStride = digit.stride;
-  int64_t load = getLoadColumns(columns);
-  for (int64_t column = 0; column < columns; column += load) {
-    add("tensor load", op, kAll, {{"from", from}}, out);
-    from.constant += load;
+  // Matrices are of 16 lanes.
+  int64_t columns = layout.getNumRegisters(), halves = 1;
+  constexpr int64_t kLanes = 16;
+  if (!layout.isOneRow()) {
+    columns = fragment.getShape()[along];
+    halves = layout.getRun(RegisterLayout::getOther(along), Unit::Lane) / kLanes;
   }
+  int64_t load = getLoadColumns(columns);
+  for (int64_t half = 0; half < halves; ++half)
+    for (int64_t column = 0; column < columns; column += load) {
+      Quantity its = from;
+      its.constant += column + ((half * kLanes) << 16);
+      add("tensor load", op, kAll, {{"from", its}}, out);
+    }
   add("tensor wait", op, kAll, {}, out);
 }
 

@@ -74,7 +74,7 @@ public:
     if (!kernel.promotes)
       return 0;
     if (!kernel.warpgroups)
-      return getTransfer() + promote(kernel.config.getCtaRows());
+      return getTransfer() + promote(getProductRows(kernel));
     double mma = getMma(kProductRows), promotion = promote(kProductRows);
     double product = kernel.overlaps ? machine.overlappedProductCycles +
                                            std::max(mma, promotion)
@@ -116,7 +116,9 @@ private:
     double mma = getMma(rows);
     if (kernel.warpgroups)
       return mma;
-    return std::max(mma, (rows * kBlock + bytesOfB()) / kSharedBytes);
+    int64_t columns = kernel.swapped ? kernel.config.getCtaRows()
+                                     : kernel.config.getCtaColumns();
+    return std::max(mma, double((rows + columns) * kBlock) / kSharedBytes);
   }
   double getMma(int64_t rows) const {
     return rows * getProductColumns(kernel) * kBlock /

@@ -56,6 +56,8 @@ protected:
                                   FragmentLayout::WarpgroupColumns));
         }
     types.push_back(getType(256, 256, 8, FragmentLayout::Warpgroups));
+    for (int64_t rows : {8, 48, 120})
+      types.push_back(getType(rows, 128, 4, FragmentLayout::QuarterColumns));
     return types;
   }
 
@@ -183,7 +185,7 @@ TEST_F(RegisterLayoutTest, AccumulatorsAreWhatTcgen05Loads) {
   for (FragmentType type : getTypes()) {
     RegisterLayout layout(type);
     SCOPED_TRACE(print(type));
-    if (layout.getPartAxis())
+    if (!layout.isOneRow())
       continue;
     int64_t columns = type.getShape()[1], registers = layout.getNumRegisters();
     EXPECT_EQ(registers, type.getShape()[0] * columns / (32 * type.getWarps()));
@@ -210,6 +212,36 @@ TEST_F(RegisterLayoutTest, AccumulatorsAreWhatTcgen05Loads) {
                     place.column);
       }
   }
+}
+
+// What the MMA's rows are, D's columns are. Shape 16x256b loads matrices of 16
+// lanes and eight columns, whose registers lie as those of wgmma do.
+TEST_F(RegisterLayoutTest, SwappedAccumulatorsAreWhatTcgen05Loads) {
+  constexpr int64_t kMatrixLanes = 16;
+  for (int64_t rows : {8, 16, 48, 112, 120})
+    for (int64_t columns : {64, 128}) {
+      if (columns == 128 && rows % 16)
+        continue;
+      auto accumulator =
+          TmemType::get(&context, {rows, columns}, Float32Type::get(&context),
+                        /*ctaGroup=*/1, /*scaleSlots=*/0, /*swapped=*/true);
+      RegisterLayout layout(
+          getType(rows, columns, 4, accumulator.getFragmentLayout()));
+      SCOPED_TRACE(print(accumulator));
+      int64_t perHalf = rows / 2;
+      for (int64_t thread = 0; thread < 128; ++thread)
+        for (int64_t reg = 0; reg < layout.getNumRegisters(); ++reg) {
+          int64_t quarter = thread / 32;
+          Place matrix = getPlaceOfWgmma(reg % perHalf, thread % 32);
+          int64_t lane =
+              32 * quarter + kMatrixLanes * (reg / perHalf) + matrix.row;
+          // Layouts D and F.
+          int64_t row = columns == 128 ? lane
+                                       : kMatrixLanes * quarter + lane % 32;
+          expectPlace(layout.getPlace(reg, thread % 32, quarter), matrix.column,
+                      row);
+        }
+    }
 }
 
 //===----------------------------------------------------------------------===//

@@ -59,13 +59,18 @@ func.func private @parts_of_eights(!fp8.exchange<4, !fp8.fragment<64x48xf32, 4, 
 
 // -----
 
-// expected-error @below {{an exchange needs a fragment of layout warpgroups or warpgroup_columns (J2), but got '!fp8.fragment<128x64xf32, 4>'}}
+// expected-error @below {{an exchange needs a fragment of layout warpgroups, warpgroup_columns or quarter_columns (J2), but got '!fp8.fragment<128x64xf32, 4>'}}
 func.func private @rows(!fp8.exchange<2, !fp8.fragment<128x64xf32, 4>>)
 
 // -----
 
 // expected-error @below {{each of the 2 CTAs of an exchange gets whole eights of rows (J2), but got '!fp8.fragment<24x64xf32, 4, warpgroup_columns>'}}
 func.func private @rows_of_swapped(!fp8.exchange<2, !fp8.fragment<24x64xf32, 4, warpgroup_columns>>)
+
+// -----
+
+// expected-error @below {{each of the 4 CTAs of an exchange gets whole eights of rows (J2), but got '!fp8.fragment<48x128xf32, 4, quarter_columns>'}}
+func.func private @rows_of_quarters(!fp8.exchange<4, !fp8.fragment<48x128xf32, 4, quarter_columns>>)
 
 // -----
 

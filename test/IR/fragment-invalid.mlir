@@ -251,8 +251,32 @@ func.func private @eight_warps(!fp8.fragment<64x128xf32, 8, lane_halves>)
 
 // -----
 
-// expected-error @below {{expected rows, lane_halves, warp_halves, warpgroups or warpgroup_columns}}
+// expected-error @below {{expected rows, lane_halves, warp_halves, warpgroups, warpgroup_columns or quarter_columns}}
 func.func private @layout(!fp8.fragment<64x128xf32, 4, halves>)
+
+// -----
+
+// expected-error @below {{a fragment of layout quarter_columns is held by 4 warps, but got 8}}
+func.func private @warps_of_quarters(!fp8.fragment<16x128xf32, 8, quarter_columns>)
+
+// -----
+
+// expected-error @below {{a fragment of layout quarter_columns holds 128 columns of f32, and a multiple of 8 rows below 128}}
+func.func private @columns_of_quarters(!fp8.fragment<16x64xf32, 4, quarter_columns>)
+
+// -----
+
+// expected-error @below {{a fragment of layout quarter_columns holds 128 columns of f32, and a multiple of 8 rows below 128}}
+func.func private @rows_of_quarters(!fp8.fragment<128x128xf32, 4, quarter_columns>)
+
+// -----
+
+!frag = !fp8.fragment<16x128xf32, 4, warpgroup_columns>
+func.func @not_swapped(%p: !fp8.tmem<16x128xf32, swapped>) attributes {fp8.linear} {
+  // expected-error @below {{a CTA's rows of the accumulator must have the fragment's shape and layout (S1), but got '!fp8.tmem<16x128xf32, swapped>' and '!fp8.fragment<16x128xf32, 4, warpgroup_columns>'}}
+  %r = fp8.read %p : !fp8.tmem<16x128xf32, swapped> -> !frag
+  return
+}
 
 // -----
 

@@ -54,12 +54,12 @@ func.func private @negative(!fp8.mma_warp<!fp8.output_pipeline<2, 128x128xf32, s
 
 // -----
 
-// expected-error @below {{expected cta_group or scale_slots}}
+// expected-error @below {{expected cta_group, scale_slots or swapped}}
 func.func private @option(!fp8.mma_warp<!fp8.output_pipeline<2, 128x128xf32, scaled>>)
 
 // -----
 
-// expected-error @below {{expected scale_slots}}
+// expected-error @below {{expected scale_slots or swapped}}
 func.func private @second_option(!fp8.mma_warp<!fp8.output_pipeline<2, 128x128xf32, cta_group = 2, scaled>>)
 
 // -----
@@ -71,3 +71,43 @@ func.func private @overflow(!fp8.mma_warp<!fp8.output_pipeline<2, 128x128xf32, s
 
 // expected-error @below {{an accumulator of 128 columns with 60 scale_slots takes 608 of the 512 columns of tensor memory (O3)}}
 func.func private @too_many_slots(!fp8.mma_warp<!fp8.output_pipeline<1, 128x128xf32, scale_slots = 60>>)
+
+// -----
+
+// expected-error @below {{expected scale_slots or swapped}}
+func.func private @order(!fp8.mma_warp<!fp8.output_pipeline<2, 256x128xf32, cta_group = 2, cta_group = 2>>)
+
+// -----
+
+// expected-error @below {{a swapped accumulator belongs to one CTA (O5), but got cta_group = 2}}
+func.func private @swapped_pair(!fp8.mma_warp<!fp8.output_pipeline<2, 32x128xf32, cta_group = 2, swapped>>)
+
+// -----
+
+// expected-error @below {{a swapped accumulator has 64 or 128 columns, the rows of the MMA (O5), but got 96}}
+func.func private @swapped_columns(!fp8.mma_warp<!fp8.output_pipeline<2, 32x96xf32, swapped>>)
+
+// -----
+
+// expected-error @below {{a swapped accumulator of 128 columns has a multiple of 16 rows up to 120 (O5), but got 24}}
+func.func private @swapped_rows(!fp8.mma_warp<!fp8.output_pipeline<2, 24x128xf32, swapped>>)
+
+// -----
+
+// expected-error @below {{a swapped accumulator of 64 columns has a multiple of 8 rows up to 120 (O5), but got 128}}
+func.func private @many_swapped_rows(!fp8.mma_warp<!fp8.output_pipeline<2, 128x64xf32, swapped>>)
+
+// -----
+
+// expected-error @below {{a swapped accumulator with scale_slots has 128 columns (O4), but got 64}}
+func.func private @swapped_scaled_columns(!fp8.mma_warp<!fp8.output_pipeline<2, 32x64xf32, scale_slots = 2, swapped>>)
+
+// -----
+
+// expected-error @below {{a swapped accumulator with scale_slots has a multiple of 32 rows (O4), but got 48}}
+func.func private @swapped_scaled_rows(!fp8.mma_warp<!fp8.output_pipeline<2, 48x128xf32, scale_slots = 2, swapped>>)
+
+// -----
+
+// expected-error @below {{a swapped accumulator of 96 rows with 40 scale_slots takes 576 of the 512 columns of tensor memory (O3)}}
+func.func private @swapped_scales(!fp8.mma_warp<!fp8.output_pipeline<1, 96x128xf32, scale_slots = 40, swapped>>)

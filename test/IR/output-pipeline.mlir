@@ -63,3 +63,24 @@ func.func @scaled(%m: !fp8.mma_stage<!scaled_acc>, %a: !tile, %b: !tile, %as: !s
   fp8.mma %d, %a, %b scaled_by(%as, %bs0, %bs1) from %slot at %slot : !fp8.tmem<256x256xf32, cta_group = 2, scale_slots = 4>, !tile, !tile
   return %m : !fp8.mma_stage<!scaled_acc>
 }
+
+// The columns of D are the rows of the MMA.
+!few = !fp8.tile<32x128xf8E4M3FN, swizzle_128b>
+!many = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!inputs = !fp8.pipeline<3, a: !few, b: !many, a_scale: !scales, b_scale: !scales>
+!columns = !fp8.output_pipeline<2, 32x128xf32, scale_slots = 3, swapped>
+!staged = !fp8.tile<64x32xbf16, swizzle_64b>
+// CHECK-LABEL: func.func @swapped
+func.func @swapped(%out: !fp8.mma_stage<!columns>, %in: !fp8.consumer_stage<!inputs>, %queue: !fp8.store_queue<1, !staged, 4, of_warps>)
+    -> (!fp8.mma_stage<!columns>, !fp8.consumer_stage<!inputs>) attributes {fp8.linear} {
+  %row = arith.constant 96 : index
+  %d = fp8.accumulator %out : !fp8.mma_stage<!columns>
+  %a = fp8.tile %in["a"] : !fp8.consumer_stage<!inputs>
+  %b = fp8.tile %in["b"] : !fp8.consumer_stage<!inputs>
+  %as = fp8.tile %in["a_scale"] : !fp8.consumer_stage<!inputs>
+  %bs = fp8.tile %in["b_scale"] : !fp8.consumer_stage<!inputs>
+  // CHECK: fp8.mma %{{.*}}, %{{.*}}, %{{.*}} scaled_by(%{{.*}}, %{{.*}}) from %{{.*}} : !fp8.tmem<32x128xf32, scale_slots = 3, swapped>
+  fp8.mma %d, %a, %b scaled_by(%bs, %as) from %row : !fp8.tmem<32x128xf32, scale_slots = 3, swapped>, !few, !many
+  fp8.close %queue : !fp8.store_queue<1, !staged, 4, of_warps>
+  return %out, %in : !fp8.mma_stage<!columns>, !fp8.consumer_stage<!inputs>
+}

@@ -93,7 +93,34 @@ func.func @half_of_eight(%f: !fp8.fragment<64x64xf32, 4, warpgroups>, %map: !fp8
 !queue = !fp8.store_queue<1, !tile, 8>
 !sum = !fp8.fragment<64x256xf32, 8, warpgroup_columns>
 func.func @swapped_rows_of_a_warpgroup(%sum: !sum, %map: !fp8.tensor_map<!tile>, %queue: !queue, %m: index) -> !queue attributes {fp8.linear} {
-  // expected-error @below {{a fragment of 64 rows in this layout cannot be stored (Q1), since a tile of 64 rows is that of a warpgroup; use 56 or 72 rows, or the layout warpgroups}}
+  // expected-error @below {{a warp stages the tile of 64 rows (Q1); write 'of_warps' in the queue's type}}
+  %next = fp8.store %sum, %map[%m, %m] through %queue : !sum, !fp8.tensor_map<!tile>, !queue
+  return %next : !queue
+}
+
+// -----
+
+!tile = !fp8.tile<64x64xbf16, swizzle_128b>
+!queue = !fp8.store_queue<1, !tile, 4, of_warps>
+!sum = !fp8.fragment<64x64xf32, 4, warpgroups>
+func.func @rows_of_a_warpgroup(%sum: !sum, %map: !fp8.tensor_map<!tile>, %queue: !queue, %m: index) -> !queue attributes {fp8.linear} {
+  // expected-error @below {{a warpgroup stages the tile (Q1); remove 'of_warps' from the queue's type}}
+  %next = fp8.store %sum, %map[%m, %m] through %queue : !sum, !fp8.tensor_map<!tile>, !queue
+  return %next : !queue
+}
+
+// -----
+
+// expected-error @below {{a store queue's tile of 32 rows is a warp's anyway (Q1); remove of_warps}}
+func.func private @of_warps(!fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4, of_warps>)
+
+// -----
+
+!tile = !fp8.tile<48x16xbf16, swizzle_32b>
+!queue = !fp8.store_queue<1, !tile, 4>
+!sum = !fp8.fragment<48x128xf32, 4, quarter_columns>
+func.func @half_of_a_warp(%sum: !sum, %map: !fp8.tensor_map<!tile>, %queue: !queue, %m: index) -> !queue attributes {fp8.linear} {
+  // expected-error @below {{the tile must have the 32 columns that a warp holds (Q2), but got 16}}
   %next = fp8.store %sum, %map[%m, %m] through %queue : !sum, !fp8.tensor_map<!tile>, !queue
   return %next : !queue
 }

@@ -292,3 +292,26 @@ func.func @lender_that_is_none(%d: !fp8.tmem<128x128xf32, scale_slots = 1>, %a: 
   %s = "fp8.tile"(%x) <{name = "s"}> : (i32) -> !s
   cf.br ^mma
 }
+
+// -----
+
+!few = !fp8.tile<96x128xf8E4M3FN, swizzle_128b>
+!many = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!scales = !fp8.tile<32x16xf8E8M0FNU>
+func.func @scales_of_few_rows(%d: !fp8.tmem<96x128xf32, scale_slots = 1, swapped>, %a: !few, %b: !many, %s: !scales) attributes {fp8.linear} {
+  // expected-error @below {{needs 3 tiles of scales, one for B and 2 for the 96 rows of A (A6), but got 2}}
+  fp8.mma %d, %a, %b scaled_by(%s, %s) : !fp8.tmem<96x128xf32, scale_slots = 1, swapped>, !few, !many
+  return
+}
+
+// -----
+
+!few = !fp8.tile<32x128xf8E4M3FN, swizzle_128b>
+!many = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!scales = !fp8.tile<32x16xf8E8M0FNU>
+func.func @first_of_few_rows(%d: !fp8.tmem<32x128xf32, scale_slots = 1, swapped>, %a: !few, %b: !many, %s: !scales) attributes {fp8.linear} {
+  %row = arith.constant 16 : index
+  // expected-error @below {{names row 16 of the first tile of A's scales, but 32 rows of A begin at a multiple of 32 up to 96 (A6)}}
+  fp8.mma %d, %a, %b scaled_by(%s, %s) from %row : !fp8.tmem<32x128xf32, scale_slots = 1, swapped>, !few, !many
+  return
+}

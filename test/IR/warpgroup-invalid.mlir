@@ -157,7 +157,7 @@ func.func @swapped_tile_columns(%f: !sum, %c: !fp8.tile<16x24xf32>) attributes {
 !queue = !fp8.store_queue<2, !d, 4>
 !sum = !fp8.fragment<16x128xf32, 4, warpgroup_columns>
 func.func @swapped_store(%sum: !sum, %d: !fp8.tensor_map<!d>, %queue: !queue, %m: index) -> !queue attributes {fp8.linear} {
-  // expected-error @below {{the tile must have the 16 columns that a warp holds of a part (Q2), but got 32}}
+  // expected-error @below {{the tile must have the 16 columns that a warp holds (Q2), but got 32}}
   %q = fp8.store %sum, %d[%m, %m] through %queue : !sum, !fp8.tensor_map<!d>, !queue
   return %q : !queue
 }

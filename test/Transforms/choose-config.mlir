@@ -45,7 +45,7 @@
 // TUNED-LABEL: func.func @few
 // TUNED: outs({{.*}}) config <tile = 48 x 64 x 128, stages = 2>
 // BLACKWELL-LABEL: func.func @few
-// BLACKWELL: outs({{.*}}) config <tile = 64 x {{16|24|32}} x 128, launch = programmatic>
+// BLACKWELL: outs({{.*}}) config <tile = {{48|64}} x 64 x 128, split_k = {{2|4}}, launch = programmatic>
 func.func @few(%a: memref<48x7168xf8E4M3FN>, %as: memref<56x48xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<48x2112xbf16>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<48x7168xf8E4M3FN>, memref<56x48xf32>, memref<2112x7168xf8E4M3FN>, memref<17x56xf32>)
     outs(%d : memref<48x2112xbf16>)
@@ -58,7 +58,7 @@ func.func @few(%a: memref<48x7168xf8E4M3FN>, %as: memref<56x48xf32>, %b: memref<
 // TUNED-LABEL: func.func @fewer
 // TUNED: outs({{.*}}) config <tile = 16 x 64 x 128, launch = programmatic>
 // BLACKWELL-LABEL: func.func @fewer
-// BLACKWELL: outs({{.*}}) config <tile = 64 x {{[0-9]+}} x 128
+// BLACKWELL: outs({{.*}}) config <tile = 16 x {{64|128}} x 128
 func.func @fewer(%a: memref<12x2048xf8E4M3FN>, %as: memref<16x12xf32>, %b: memref<7168x2048xf8E4M3FN>, %bs: memref<56x16xf32>, %d: memref<12x7168xbf16>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<12x2048xf8E4M3FN>, memref<16x12xf32>, memref<7168x2048xf8E4M3FN>, memref<56x16xf32>)
     outs(%d : memref<12x7168xbf16>)

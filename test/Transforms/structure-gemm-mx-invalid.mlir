@@ -2,8 +2,8 @@
 
 !mx = memref<?x?x32x16xf8E8M0FNU>
 func.func @rows(%a: memref<?x?xf8E4M3FN>, %as: !mx, %b: memref<?x?xf8E4M3FN>, %bs: !mx, %d: memref<?x?xbf16>) {
-  // expected-error @below {{cannot become a kernel for sm_100a: tile M must be 128 with cta_group = 1 where tensor cores apply the scales, but got 64}}
-  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, !mx, memref<?x?xf8E4M3FN>, !mx) outs(%d : memref<?x?xbf16>) config <tile = 64 x 128 x 128>
+  // expected-error @below {{cannot become a kernel for sm_100a: tile M must be 256 with cta_group = 2 where tensor cores apply the scales, but got 128}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, !mx, memref<?x?xf8E4M3FN>, !mx) outs(%d : memref<?x?xbf16>) config <tile = 128 x 128 x 128, cta_group = 2>
   return
 }
 
@@ -39,7 +39,7 @@ func.func @accumulators(%a: memref<?x?xf8E4M3FN>, %as: !mx, %b: memref<?x?xf8E4M
 
 !mx = memref<?x?x32x16xf8E8M0FNU>
 func.func @split(%a: memref<?x?xf8E4M3FN>, %as: !mx, %b: memref<?x?xf8E4M3FN>, %bs: !mx, %d: memref<?x?xbf16>) {
-  // expected-error @below {{cannot become a kernel for sm_100a: split_k needs sums in the registers of warpgroups}}
+  // expected-error @below {{cannot become a kernel for sm_100a: CTAs that divide K exchange sums of tiles of fewer than 128 rows, but tile M is 128; set it to 64 or less, or remove split_k}}
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, !mx, memref<?x?xf8E4M3FN>, !mx) outs(%d : memref<?x?xbf16>) config <tile = 128 x 128 x 128, split_k = 2>
   return
 }

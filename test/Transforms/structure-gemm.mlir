@@ -119,8 +119,8 @@ func.func @blocks_of_64(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xbf16>, %b: mem
 // CHECK: fp8.for_each_tile persistent band(8) (%[[ROW:[a-z0-9_]+]], %{{.*}}) in
 // CHECK: %[[L:.*]] = arith.divui %[[ROW]], %[[ROWS]]
 // CHECK: %[[M:.*]] = arith.remui %[[ROW]], %[[ROWS]]
-// CHECK: arith.muli %[[M]], %c128
 // CHECK: memref.load %[[BS]][%[[L]], %{{.*}}, %{{.*}}]
+// CHECK: arith.muli %[[M]], %c128
 // CHECK: fp8.store %{{.*}}[%[[L]], %{{.*}}, %{{.*}}] through
 // CHECK: fp8.role "load"
 // CHECK: %[[L2:.*]] = arith.divui %{{.*}}, %[[ROWS]]

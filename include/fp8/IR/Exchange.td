@@ -31,7 +31,7 @@ def Fp8_ExchangeOp : Fp8_Op<"exchange", [InEntryBlock, InLinearFunction, Fp8_Lin
 def Fp8_ReduceScatterOp : Fp8_ConsumingOp<"reduce_scatter", [Fp8_HandleOpInterface, Fp8_RoleWork<"Warpgroups">, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "adds up the fragments of the CTAs that divide K, and gives each CTA a share of the sum";
   let description = [{
-    Divides the columns of the fragment into as many equal parts as there are CTAs along K; of layout `warpgroup_columns`, the rows. CTA `r`
+    Divides the columns of the fragment into as many equal parts as there are CTAs along K; if the operands were swapped, the rows. CTA `r`
     gets part `r`, summed over the CTAs in the order of their numbers, so that the result is reproducible. Each thread sends each CTA (its
     own included) that CTA's part with `st.async`, whose bytes complete on the receiver's barrier (PTX ISA, `st.async`). A CTA reads the
     parts once all have arrived. Each warp then hands the slots back, with one lane for each CTA.

@@ -21,7 +21,8 @@ def Fp8_FragmentLayout : I32EnumAttr<"FragmentLayout", "which part of a tile eac
     I32EnumAttrCase<"LaneHalves", 1, "lane_halves">,
     I32EnumAttrCase<"WarpHalves", 2, "warp_halves">,
     I32EnumAttrCase<"Warpgroups", 3, "warpgroups">,
-    I32EnumAttrCase<"WarpgroupColumns", 4, "warpgroup_columns">]> {
+    I32EnumAttrCase<"WarpgroupColumns", 4, "warpgroup_columns">,
+    I32EnumAttrCase<"QuarterColumns", 5, "quarter_columns">]> {
   let cppNamespace = "::mlir::fp8";
   let genSpecializedAttr = 0;
 }
@@ -88,8 +89,8 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
   let summary = "the configuration of the kernel that a GEMM op becomes";
   let description = [{
     Pins choices that the lowering makes otherwise. `tile` is what one MMA computes, in elements: the tile of one CTA, or with
-    `cta_group = 2` of a CTA pair. On Hopper a tile M that is no multiple of 64, the rows of an MMA, swaps the operands: the columns of D are then the MMA's
-    rows, and tile N is a multiple of 64. `cluster` counts the CTAs along M and N. With `split_k = n`, n CTAs form a cluster, divide the K
+    `cta_group = 2` of a CTA pair. A tile M that is no multiple of 64, the rows of an MMA, swaps the operands: the columns of D are then the MMA's
+    rows, and tile N is a multiple of 64. So does a tile M below 128 where tensor cores apply the scales, since such an MMA has 128 rows. `cluster` counts the CTAs along M and N. With `split_k = n`, n CTAs form a cluster, divide the K
     blocks of a tile, and then add up their sums. With `launch = programmatic` the kernel may start while the preceding kernel in its stream
     ends (programmatic dependent launch); the default is `serial`. `stages` counts the slots of the ring of A and B, `accumulators` the
     slots in tensor memory; the default of both is as many as fit. A slot holds one K block. Where a single warpgroup multiplies into its

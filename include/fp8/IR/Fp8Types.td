@@ -79,28 +79,37 @@ def Fp8_TmemType : Fp8_Type<"Tmem", "tmem", [], "accumulator"> {
     (layouts A and D). Of the 64 rows of a single CTA: lane m mod 16 of quarter m div 16 (layout F). Of the 64 rows that a CTA has of a
     pair's 128: lane m, and for the right half of the columns lane 64 + m, column n - N/2 (layout B).
 
-    With `scale_slots` the columns that follow hold the scales of so many products: of each, four columns for the rows of A, then four for
-    each 128 rows of B. (O4) Each CTA has 128 rows then, and the columns are a multiple of 32 (PTX ISA, tcgen05.mma kind mxf8f6f4).
+    An MMA has at least 64 rows. With `swapped` these are the columns of D, so that D may have fewer rows: the MMA takes B for A and A for B,
+    and computes the transpose. Column n is then where row n is otherwise, and row m where column m is. (O5) The accumulator has 64 or 128
+    columns, belongs to one CTA, and has at most 120 rows: a multiple of 8, or of 16 with 128 columns.
 
-    Example: `!fp8.tmem<128x128xf32>`, `!fp8.tmem<256x128xf32, cta_group = 2>`, `!fp8.tmem<256x128xf32, cta_group = 2, scale_slots = 4>`.
+    With `scale_slots` the columns of tensor memory that follow hold the scales of so many products. Each has four for the MMA's rows, then
+    four for each 128 of its columns. (O4) Each CTA has 128 of the MMA's rows then, and its columns are a multiple of 32 (PTX ISA,
+    tcgen05.mma kind mxf8f6f4).
+
+    Example: `!fp8.tmem<128x128xf32>`, `!fp8.tmem<256x128xf32, cta_group = 2>`, `!fp8.tmem<256x128xf32, cta_group = 2, scale_slots = 4>`,
+    `!fp8.tmem<16x128xf32, swapped>`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
-                        DefaultValuedParameter<"int64_t", "1">:$ctaGroup, DefaultValuedParameter<"int64_t", "0">:$scaleSlots);
+                        DefaultValuedParameter<"int64_t", "1">:$ctaGroup, DefaultValuedParameter<"int64_t", "0">:$scaleSlots,
+                        DefaultValuedParameter<"bool", "false">:$swapped);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The rows that lie in one CTA.
     int64_t getRowsPerCta() const { return getShape()[0] / getCtaGroup(); }
+    /// The rows and columns of the MMA: those of the accumulator or, if the operands are swapped, its columns and rows.
+    std::pair<int64_t, int64_t> getMmaShape() const;
     /// The layout of a CTA's part in the registers of the threads that read it.
     ::mlir::fp8::FragmentLayout getFragmentLayout() const;
     /// The columns that a tile of scales takes.
     static constexpr int64_t kScaleColumns = 4;
-    /// The tiles of scales that rows of B may touch, which begin at a multiple of their number: 128 rows one, 96 rows two.
-    static int64_t countScaleTilesOfB(int64_t rows);
-    /// The tiles of scales of one product: one for A's rows in a CTA, and those that the rows of B may touch.
+    /// The tiles of scales that so many columns of an MMA may touch, which begin at a multiple of their number: 128 columns one, 96 two.
+    static int64_t countScaleTiles(int64_t columns);
+    /// The tiles of scales of one product: one for the MMA's rows in a CTA, and those that its columns may touch.
     int64_t getNumScaleTiles() const;
-    /// The columns of an accumulator of that shape.
-    static int64_t countColumns(::llvm::ArrayRef<int64_t> shape, int64_t ctaGroup, int64_t scaleSlots);
+    /// The columns of tensor memory of an MMA of so many rows and columns.
+    static int64_t countColumns(int64_t rows, int64_t columns, int64_t ctaGroup, int64_t scaleSlots);
     /// The columns for the scales of one product.
     int64_t getColumnsOfScales() const { return kScaleColumns * getNumScaleTiles(); }
     /// The columns for sums and scales, up to a multiple of 16. Where each CTA has 64 of a pair's 128 rows, the sums take half the columns
@@ -123,6 +132,10 @@ def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment", [], "sum"> {
     | `warp_halves` | 64 | row 32*(w mod 2) + l; warps 0 and 1 hold the left half of the columns, 4 warps |
     | `warpgroups` | 64 for each of p parts of each of warps/4 warpgroups | of each part, rows 16*(w mod 4) + l div 4 and that plus 8, columns 8*j + 2*(l mod 4) and the next; the parts of warpgroup w div 4 are 64*p consecutive rows |
     | `warpgroup_columns` | 8 to 120, a multiple of 8 | the transpose of `warpgroups`, since the operands of the product are swapped: 64 columns for each of p parts of each of warps/4 warpgroups; of each part, columns 16*(w mod 4) + l div 4 and that plus 8, rows 8*j + 2*(l mod 4) and the next; the parts of warpgroup w div 4 are 64*p consecutive columns |
+    | `quarter_columns` | 8 to 120, a multiple of 8 | columns 32*w + l div 4 and that plus 8, 16 and 24, rows 8*j + 2*(l mod 4) and the next; 128 columns, 4 warps |
+
+    A `swapped` accumulator of 64 columns is read in the layout `warpgroup_columns`, one of 128 columns in `quarter_columns` (PTX ISA,
+    tcgen05.ld, shape 16x256b).
 
     Example: `!fp8.fragment<128x128xf32, 4>`, `!fp8.fragment<64x128xf32, 4, warp_halves>`, `!fp8.fragment<256x128xf32, 8, warpgroups>`,
     `!fp8.fragment<16x128xf32, 4, warpgroup_columns>`.
@@ -140,7 +153,7 @@ def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment", [], "sum"> {
     int64_t getRowsPerWarp() const;
     /// True if it consists of products in registers (wgmma).
     bool isOfWarpgroups() const;
-    /// True if the operands of these products are swapped: columns are the rows of the products.
+    /// True if the operands of the product were swapped: columns are the rows of the MMA.
     bool isSwapped() const;
     /// The parts of each warpgroup, of 64 rows each, or of 64 columns if swapped.
     int64_t getNumParts() const;
@@ -194,14 +207,16 @@ def Fp8_OutputPipelineType
 
     (O1) `rows` is 64 or 128; for a pair, 128 or 256. (O2) `columns` is a multiple of 8 in 8..256; for a pair, or where a CTA has 128 rows,
     a multiple of 16 (PTX ISA, tcgen05.mma shapes). (O3) All stages fit the 512 columns of tensor memory; each takes its columns, up to a
-    multiple of 16. With `scale_slots` a stage also has columns for scales (`!fp8.tmem`); (O4) each CTA has 128 rows, and
-    the columns are a multiple of 32, then.
+    multiple of 16. With `scale_slots` a stage also has columns for scales (`!fp8.tmem`); (O4) each CTA has 128 of the MMA's rows, and
+    its columns are a multiple of 32, then. With `swapped` the columns of D are the MMA's rows: (O5) there are 64 or 128 of one CTA, and at
+    most 120 rows, a multiple of 8, or of 16 with 128 columns.
 
     Example: `!fp8.output_pipeline<2, 128x128xf32>`, `!fp8.output_pipeline<4, 256x128xf32, cta_group = 2>`,
-    `!fp8.output_pipeline<2, 256x128xf32, cta_group = 2, scale_slots = 4>`.
+    `!fp8.output_pipeline<2, 256x128xf32, cta_group = 2, scale_slots = 4>`, `!fp8.output_pipeline<4, 16x128xf32, swapped>`.
   }];
   let parameters = (ins "int64_t":$numStages, ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
-                        DefaultValuedParameter<"int64_t", "1">:$ctaGroup, DefaultValuedParameter<"int64_t", "0">:$scaleSlots);
+                        DefaultValuedParameter<"int64_t", "1">:$ctaGroup, DefaultValuedParameter<"int64_t", "0">:$scaleSlots,
+                        DefaultValuedParameter<"bool", "false">:$swapped);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -318,15 +333,21 @@ def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", [Fp8_Linear
   let description = [{
     Each of `warps` warps stages its own rows in a ring of `depth` slots and copies each slot out by TMA. A slot holds as many tiles as the
     warp's 32 lanes have rows for. A tile of 64 rows belongs to a warpgroup: each warpgroup has one ring, meets at a named barrier before
-    and after it stages, and fills half of the slots at a time. A warp that holds columns of all rows (`warpgroup_columns`) stages 16
-    columns at a time, one tile in each slot. Closing the queue waits until every copy has been written.
+    and after it stages, and fills half of the slots at a time. A warp that holds columns of all rows stages 16 columns at a time (`warpgroup_columns`), or
+    32 (`quarter_columns`), one tile in each slot. If there are 64 such rows, `of_warps` says that the tile is a warp's. Closing the queue
+    waits until every copy has been written.
 
-    Example: `!fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>`, `!fp8.store_queue<4, !fp8.tile<64x64xbf16, swizzle_128b>, 8>`.
+    Example: `!fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>`, `!fp8.store_queue<4, !fp8.tile<64x64xbf16, swizzle_128b>, 8>`,
+    `!fp8.store_queue<1, !fp8.tile<64x32xbf16, swizzle_64b>, 4, of_warps>`.
   }];
-  let parameters = (ins "int64_t":$depth, "::mlir::fp8::TileType":$tile, "int64_t":$warps);
-  let assemblyFormat = "`<` $depth `,` qualified($tile) `,` $warps `>`";
+  let parameters = (ins "int64_t":$depth, "::mlir::fp8::TileType":$tile, "int64_t":$warps, DefaultValuedParameter<"bool", "false">:$ofWarps);
+  let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// The rows of a tile that belongs to a warpgroup, unless it says that it is a warp's.
+    static constexpr int64_t kWarpgroupRows = 64;
+    /// True if a warpgroup stages each tile, else a warp.
+    bool isOfWarpgroups() const { return getTile().getRows() == kWarpgroupRows && !getOfWarps(); }
     ::llvm::StringRef getHandleName() const { return "store queue"; }
     ::llvm::StringRef getConsumerName() const { return "fp8.close"; }
   }];
@@ -335,9 +356,9 @@ def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", [Fp8_Linear
 def Fp8_ExchangeType : Fp8_LinearType<"Exchange", "exchange", [Fp8_LinearTypeInterface]> {
   let summary = "the shared memory through which CTAs that divide K exchange shares of their sums (linear)";
   let description = [{
-    Each of `ctas` CTAs of a cluster holds the fragment, and gets a share: the sum of an equal part of the columns, or of the rows in layout
-    `warpgroup_columns`. (J2) The fragment is a product, of layout `warpgroups` or `warpgroup_columns`, and a share has a multiple of 8
-    columns (or rows).
+    Each of `ctas` CTAs of a cluster holds the fragment, and gets a share: the sum of an equal part of the columns, or of the rows if the
+    operands were swapped. (J2) The fragment is of layout `warpgroups`, `warpgroup_columns` or `quarter_columns`, and a share has a multiple
+    of 8 columns (or rows).
 
     Example: `!fp8.exchange<4, !fp8.fragment<64x64xf32, 4, warpgroups>>`.
   }];

@@ -58,7 +58,7 @@ def Fp8_PromoteOp : Fp8_ViewReaderOp<"promote", [AllTypesMatch<["fragment", "res
 
     (S1) A CTA's rows of `partial`, or the rows of a part, have the fragment's shape and layout. (S2) `a_scale` is an unswizzled 1 x M tile
     of f32 or bf16, or with `a_row` a tile of several such rows. (S3) The B scales are values that divide the columns into equal parts, each
-    a multiple of 2 columns; of 8 in the layout `warpgroups`, of 64 in `warpgroup_columns`. Or (S4) they are an unswizzled 1 x N tile of f32
+    a multiple of 2 columns; of 8 in the layout `warpgroups`, of 64 in `warpgroup_columns`, of 32 in `quarter_columns`. Or (S4) they are an unswizzled 1 x N tile of f32
     or bf16, (F5) of which a thread's part is a multiple of 16 bytes.
 
     ```mlir
@@ -98,7 +98,7 @@ def Fp8_AddTileOp : Fp8_ViewReaderOp<"add_tile", [AllTypesMatch<["fragment", "re
 
     (F1) The tile has the fragment's rows and f32, bf16 or f16 elements. (F2) Its columns, from `column` on, are columns of the fragment.
     (F3) They begin at an even column, and are within the columns of one thread or a multiple of these; in the layout `warpgroups` they
-    begin and end at multiples of 8, in `warpgroup_columns` at multiples of 16. (F5) In the other layouts, a thread's part of a row is a
+    begin and end at multiples of 8, in `warpgroup_columns` at multiples of 16, in `quarter_columns` of 32. (F5) In the other layouts, a thread's part of a row is a
     multiple of 16 bytes.
 
     ```mlir

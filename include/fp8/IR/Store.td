@@ -41,9 +41,9 @@ def Fp8_StoreOp : Fp8_ConsumingOp<"store", [Fp8_HandleOpInterface, Fp8_RoleWork<
     The op rounds to nearest even. To f8E4M3FN and f8E5M2 it saturates, at 448 and 57344, and keeps NaN. For an output scale, multiply in
     `fp8.map` before the store.
 
-    (Q1) The map's box is the queue's tile, which has as many rows as a warp holds; in the layout `warpgroups` 64, in others not 64. (Q2) Its columns divide
+    (Q1) The map's box is the queue's tile, which has as many rows as a warp holds; in the layout `warpgroups` 64. Where a warp holds 64, the queue is `of_warps`. (Q2) Its columns divide
     the columns of one thread. In the layout `lane_halves` they may also be the columns of both threads of a row. In `warpgroups` they are a
-    multiple of 8 and divide the fragment's columns; in `warpgroup_columns` they are the 16 columns of a warp. (Q3) The queue and the
+    multiple of 8 and divide the fragment's columns; in `warpgroup_columns` they are the 16 columns of a warp, in `quarter_columns` its 32. (Q3) The queue and the
     fragment have the same number of warps. (Q4) The elements are bf16, f16, f32, f8E4M3FN or f8E5M2. (Q5) `rest` is an argument of the
     kernel: a memref of the map's rank with such elements and contiguous rows, without a memory space.
 

@@ -122,6 +122,8 @@ def Fp8_MmaOp : Fp8_Op<"mma", [Fp8_RoleWork<"One">, InLinearFunction, AttrSizedO
     accumulator of a CTA pair, A and B are the leading CTA's halves of the rows of each; the other CTA has its halves at the same place in
     its own shared memory.
 
+    Into a `swapped` accumulator the MMA takes B for A and A for B, and computes the transpose. The op's operands keep their names.
+
     (A1) A is M x K and B is N x K, K-major, `swizzle_128b`, each of f8E4M3FN or f8E5M2, or both of bf16 or f16. (A2) The accumulator is M x
     N; of a pair, 2M x 2N. (A3) A row is 128 bytes, the span of the swizzle.
 
@@ -134,7 +136,7 @@ def Fp8_MmaOp : Fp8_Op<"mma", [Fp8_RoleWork<"One">, InLinearFunction, AttrSizedO
     `--convert-fp8-rings-to-barriers` adds the number of the slot, `at`.
 
     Where the rows of B do not begin with a tile of scales, `from` says at which row of the first tile they do, a multiple of 32. In tiles of 32 rows
-    of B, those of tile i begin at row 32*(i mod 4).
+    of B, those of tile i begin at row 32*(i mod 4). Into a `swapped` accumulator, read B for A and A for B here and in (A6).
 
     (A6) Scaled operands are of 8 bits. The tiles of scales are one for A, then one for each 128 rows that B's rows may touch, all of one
     stage. The accumulator has `scale_slots` for each slot of that stage's ring. A kernel with rings leaves out the number of the slot.

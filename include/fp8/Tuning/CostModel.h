@@ -33,7 +33,7 @@ struct KernelShape {
   /// tensor memory, and other warps promote at the same time.
   int64_t warpgroups = 0;
   bool promotes = true;  ///< false: tensor cores apply the scales
-  bool swapped = false;  ///< columns are the rows of warpgroups' products
+  bool swapped = false;  ///< columns of D are the rows of products
   bool overlaps = false; ///< the next product is started before one's promotion
   int64_t scaleParts = 1; ///< equal parts of the columns, by their B scales
   /// Columns of the boxes by which TMA stores D. 0: their number is not

@@ -17,9 +17,9 @@ using namespace mlir::fp8;
 // Reading accumulators
 //===----------------------------------------------------------------------===//
 
-/// The columns of one load. Narrow loads let ptxas start the next as soon as a
-/// few registers are free; wide ones are fewer, which is better where all fit
-/// beside the sums, and where hardly two do.
+/// The columns of tensor memory of one load. Narrow loads let ptxas start the
+/// next as soon as a few registers are free; wide ones are fewer, which is
+/// better where all fit beside the sums, and where hardly two do.
 static int64_t getLoadColumns(int64_t columns) {
   int64_t load = columns > 64 && columns <= 160 ? 16 : 32;
   while (columns % load)
@@ -27,23 +27,53 @@ static int64_t getLoadColumns(int64_t columns) {
   return load;
 }
 
-SmallVector<Value> mlir::fp8::readAccumulator(Value address,
-                                              const FragmentPart &part,
-                                              Instructions &instructions) {
-  address = instructions.add(address, part.tmemOffset);
-  int64_t halfDistance = 0, columns = part.layout.getNumRegisters();
-  for (const RegisterLayout::Digit &digit : part.layout.getDigits())
+/// The loads of a thread that holds one row.
+static SmallVector<Value> startRowLoads(Value address,
+                                        const RegisterLayout &layout,
+                                        Instructions &instructions) {
+  int64_t halfDistance = 0, columns = layout.getNumRegisters();
+  for (const RegisterLayout::Digit &digit : layout.getDigits())
     if (digit.unit == Unit::Lane && digit.axis == RegisterLayout::Column)
       halfDistance = digit.stride;
-  // All loads, then one wait: a wait waits for all that were started, so that
-  // loads overlap only between two. ptxas starts them as registers come free,
-  // and makes each use wait for its own load alone.
   int64_t load = getLoadColumns(columns);
   SmallVector<Value> loads;
   for (int64_t column = 0; column < columns; column += load)
     loads.push_back(instructions.startTmemLoad(
         instructions.add(address, column), load, halfDistance));
-  return instructions.finishTmemLoads(loads);
+  return loads;
+}
+
+/// The loads of the transpose: rows of the fragment are columns of tensor
+/// memory, eight of which are a matrix of 16 lanes.
+static SmallVector<Value> startMatrixLoads(Value address,
+                                           const RegisterLayout &layout,
+                                           Instructions &instructions) {
+  constexpr int64_t kLanes = 16, kColumns = 8, kRegisters = 4;
+  int64_t columns = layout.getRun(RegisterLayout::Row, Unit::Lane),
+          perLanes = columns / kColumns * kRegisters,
+          load = getLoadColumns(columns);
+  SmallVector<Value> loads;
+  for (int64_t reg = 0; reg < layout.getNumRegisters(); reg += perLanes) {
+    // The lane is in the upper half of the address.
+    Value lanes = instructions.add(address, (reg / perLanes * kLanes) << 16);
+    for (int64_t column = 0; column < columns; column += load)
+      loads.push_back(instructions.startTmemMatrixLoad(
+          instructions.add(lanes, column), load / kColumns));
+  }
+  return loads;
+}
+
+SmallVector<Value> mlir::fp8::readAccumulator(Value address,
+                                              const FragmentPart &part,
+                                              Instructions &instructions) {
+  address = instructions.add(address, part.tmemOffset);
+  // All loads, then one wait: a wait waits for all that were started, so that
+  // loads overlap only between two. ptxas starts them as registers come free,
+  // and makes each use wait for its own load alone.
+  return instructions.finishTmemLoads(
+      part.layout.isOneRow()
+          ? startRowLoads(address, part.layout, instructions)
+          : startMatrixLoads(address, part.layout, instructions));
 }
 
 RoleValues mlir::fp8::getRoleAfterSums(Operation *op, Instructions &instructions) {

@@ -20,10 +20,11 @@ FragmentPart::FragmentPart(FragmentType type, const RoleValues &role,
       instructions.shiftLeft(getNumber(Unit::Warp, instructions), 16 + 5);
   row = getPlace(RegisterLayout::Row, kThreadUnits, instructions);
   column = getPlace(kColumn, kThreadUnits, instructions);
-  // Warpgroups share the lanes, and so divide the columns.
-  if (hasDigits(kColumn, Unit::Warpgroup))
+  // Warpgroups share the lanes, and so divide the columns of tensor memory.
+  Axis along = layout.getPairAxis();
+  if (hasDigits(along, Unit::Warpgroup))
     tmemOffset = instructions.add(
-        tmemOffset, getPlace(kColumn, Unit::Warpgroup, instructions));
+        tmemOffset, getPlace(along, Unit::Warpgroup, instructions));
 }
 
 Value FragmentPart::getNumber(Unit unit, Instructions &instructions) const {

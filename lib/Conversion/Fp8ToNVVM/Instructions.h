@@ -213,6 +213,10 @@ public:
   /// thread, as `columns` i32 registers. With a `laneHalfDistance` the threads
   /// 16 to 31 load from the first 16 lanes too, that many columns further.
   Value startTmemLoad(Value address, int64_t columns, int64_t laneHalfDistance);
+  /// Starts the load of matrices, one beside the other, of 16 of the warp's
+  /// lanes and eight columns, as four i32 registers each: like those of a
+  /// product in registers (PTX ISA, tcgen05.ld, shape 16x256b).
+  Value startTmemMatrixLoad(Value address, int64_t matrices);
   /// Waits for all loads that were started, and yields what was loaded, in
   /// order, as pairs of f32.
   SmallVector<Value> finishTmemLoads(ArrayRef<Value> loads);

@@ -92,6 +92,15 @@ Value Instructions::startTmemLoad(Value address, int64_t columns,
       /*pack=*/false, shape, tmemPointer(address), offset);
 }
 
+Value Instructions::startTmemMatrixLoad(Value address, int64_t matrices) {
+  constexpr int64_t kRegisters = 4; // of a thread, for each matrix
+  return NVVM::Tcgen05LdOp::create(
+      builder, loc,
+      VectorType::get(kRegisters * matrices, builder.getI32Type()),
+      /*pack=*/false, NVVM::Tcgen05LdStShape::SHAPE_16X256B,
+      tmemPointer(address), /*offset=*/Value());
+}
+
 SmallVector<Value> Instructions::finishTmemLoads(ArrayRef<Value> loads) {
   // nvvm.tcgen05.wait orders nothing but itself: LLVM would move readers of the
   // loaded registers in front of it. An asm that takes and returns every

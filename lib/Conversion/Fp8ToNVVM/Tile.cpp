@@ -52,6 +52,9 @@ struct LowerMma : public KernelPattern<MmaOp> {
           copyScales(op, operands, product, leader, rewriter);
           Value a = getDescriptor(operands.getA()[0], kSwizzled, loc, rewriter);
           Value b = getDescriptor(operands.getB()[0], kSwizzled, loc, rewriter);
+          // What the instruction takes for A.
+          if (op.getAccumulator().getType().getSwapped())
+            std::swap(a, b);
           for (int64_t step = 0; step < steps; ++step) {
             product.accumulate = arith::ConstantOp::create(
                 rewriter, loc, rewriter.getBoolAttr(step > 0));
@@ -77,15 +80,16 @@ private:
                                                   : ProductKind::F16;
   }
 
-  /// Copies the scales to their slot's columns behind the sums: those of A,
-  /// then those of B.
+  /// Copies the scales to their slot's columns behind the sums: those of the
+  /// MMA's rows, then those of its columns.
   static void copyScales(MmaOp op, Adaptor operands,
                          TensorMemoryProduct &product, Instructions &leader,
                          OpBuilder &builder) {
     if (operands.getScales().empty())
       return;
     TmemType accumulator = op.getAccumulator().getType();
-    Value first = leader.add(product.accumulator, accumulator.getShape()[1]);
+    Value first =
+        leader.add(product.accumulator, accumulator.getMmaShape().second);
     if (!operands.getSlot().empty())
       first = leader.add(first, leader.mul(leader.toI32(operands.getSlot()[0]),
                                            accumulator.getColumnsOfScales()));
@@ -115,10 +119,13 @@ private:
   /// always, bit 23 says UE8M0, and the scales of this step are byte `step` of
   /// a word of A's (bits 29-30) and of B's (4-5).
   static int64_t getInstruction(MmaOp op, int64_t step) {
-    ArrayRef<int64_t> shape = op.getAccumulator().getType().getShape();
-    int64_t common = getFormat(op.getA().getType()) << 7 |
-                     getFormat(op.getB().getType()) << 10 |
-                     (shape[1] / 8) << 17 | (shape[0] / 16) << 24;
+    TmemType accumulator = op.getAccumulator().getType();
+    auto [rows, columns] = accumulator.getMmaShape();
+    TileType a = op.getA().getType(), b = op.getB().getType();
+    if (accumulator.getSwapped())
+      std::swap(a, b);
+    int64_t common = getFormat(a) << 7 | getFormat(b) << 10 |
+                     (columns / 8) << 17 | (rows / 16) << 24;
     return op.getScales().empty() ? common | 1 << 4
                                   : common | step << 4 | 1 << 23 | step << 29;
   }

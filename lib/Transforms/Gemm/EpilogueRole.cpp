@@ -3,7 +3,8 @@
 // it keeps in registers, and stores the tile after the last K block.
 //
 // Ends: the output ring's, that of the ring with scales, the store queue,
-// those that the epilogue load role fills, the work queue's if there is one.
+// those that the epilogue load role fills, the exchange if CTAs divide K, the
+// work queue's if there is one.
 
 #include "BScales.h"
 
@@ -44,7 +45,7 @@ void EpilogueRole::build(ValueRange inits) {
           return forEachTile(
               handles,
               [&](Value row, Value column, ValueRange carried) -> Carried {
-                Value m = getTileRow(row), n = scaled(column, schedule.tileN);
+                Value n = scaled(column, schedule.tileN);
                 Value zero = ZeroOp::create(builder, loc, fragmentType);
                 Carried results = BScales(*this, n).forEachGroup(
                     {carried[0], carried[1], zero},
@@ -54,8 +55,7 @@ void EpilogueRole::build(ValueRange inits) {
                     });
                 Value sums = results.pop_back_val();
                 llvm::append_range(results, carried.drop_front(2));
-                Value map = getMapOfTile(gemm::Operand::D, m);
-                buildEpilogueTail(*this, sums, map, place(m, n),
+                buildEpilogueTail(*this, sums, row, column,
                                   MutableArrayRef(results).drop_front(2));
                 return results;
               });

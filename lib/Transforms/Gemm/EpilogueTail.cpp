@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the epilogue of a GEMM stores of a tile's sums:
+// What the epilogue of a GEMM stores of a tile's sums, once CTAs that divide K
+// have added theirs up:
 // d_scale * f(sum + bias + beta * C), as far as the op has it.
 
 #include "KernelBuilder.h"
@@ -16,7 +17,7 @@ class EpilogueTail : public KernelBuilder {
 public:
   explicit EpilogueTail(const KernelBuilder &base) : KernelBuilder(base) {}
 
-  void build(Value sums, Value map, ArrayRef<Value> place,
+  void build(Value sums, Value row, Value column,
              MutableArrayRef<Value> ends);
 
 private:
@@ -28,8 +29,17 @@ private:
 
 } // namespace
 
-void EpilogueTail::build(Value sums, Value map, ArrayRef<Value> place,
+void EpilogueTail::build(Value sums, Value row, Value column,
                          MutableArrayRef<Value> ends) {
+  if (schedule.cluster.k > 1) {
+    auto reduce = ReduceScatterOp::create(builder, loc, sums, ends.back());
+    sums = reduce.getShare();
+    ends.back() = reduce.getNext();
+    ends = ends.drop_back();
+  }
+  Value first = getTileRow(row);
+  auto [m, n] = getStoredPlace(first, column);
+  Value map = getMapOfTile(gemm::Operand::D, first);
   // Loaded here, for each tile, rather than kept in registers beside the sums
   // through the loop over K.
   Value beta = loadNumber(gemm::Operand::Beta),
@@ -42,7 +52,7 @@ void EpilogueTail::build(Value sums, Value map, ArrayRef<Value> place,
     sums = apply(sums, scale);
   Value &queue = ends.front();
   queue = StoreOp::create(
-      builder, loc, queue.getType(), sums, map, queue, place,
+      builder, loc, queue.getType(), sums, map, queue, place(m, n),
       schedule.problem.getRestType() ? argument(GemmExtra::DRest) : Value());
 }
 
@@ -103,7 +113,7 @@ Value EpilogueTail::apply(Value sums, Value scale) {
 }
 
 void mlir::fp8::buildEpilogueTail(const KernelBuilder &base, Value sums,
-                                  Value map, ArrayRef<Value> place,
+                                  Value row, Value column,
                                   MutableArrayRef<Value> ends) {
-  EpilogueTail(base).build(sums, map, place, ends);
+  EpilogueTail(base).build(sums, row, column, ends);
 }

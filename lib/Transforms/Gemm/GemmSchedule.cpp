@@ -69,6 +69,56 @@ SmallVector<int64_t> GemmSchedule::getTileNs() {
   return columns;
 }
 
+void GemmSchedule::addSplit(const CandidateSink &add, const chip::Chip &chip,
+                            const GemmExtents &extents, int64_t tileM,
+                            int64_t tileN) {
+  constexpr int64_t kLeastBlocks = 4;
+  GemmConfig config;
+  config.tileM = tileM;
+  config.tileN = tileN;
+  // Extents and batches below 2^31 can have more tiles than can be counted.
+  double tiles = double(extents.batch) * llvm::divideCeil(extents.m, tileM) *
+                 llvm::divideCeil(extents.n, tileN);
+  for (int64_t k : {2, 4, 8}) {
+    config.cluster.k = k;
+    if (tiles * k <= chip.machine->multiprocessors &&
+        extents.k >= k * kLeastBlocks * gemm::kScaleBlock)
+      add(config);
+  }
+}
+
+void GemmSchedule::addSwapped(const CandidateSink &add, const chip::Chip &chip,
+                              const GemmExtents &extents,
+                              ArrayRef<int64_t> tileNs) {
+  constexpr int64_t kRows = 64; // of an MMA
+  auto addRows = [&](int64_t tileM) {
+    for (int64_t tileN : tileNs) {
+      GemmConfig config;
+      config.tileM = tileM;
+      config.tileN = tileN;
+      add(config);
+      addSplit(add, chip, extents, tileM, tileN);
+    }
+  };
+  // CTAs that divide K want eight rows each.
+  int64_t most = llvm::alignTo(extents.m, 16);
+  if (extents.m < kRows)
+    for (int64_t tileM = 8; tileM <= most && tileM < kRows; tileM += 8)
+      addRows(tileM);
+  // Beyond, they were measured to gain nothing.
+  constexpr int64_t kMostRows = 1024;
+  if (extents.m > kMostRows)
+    return;
+  for (int64_t tileM = kRows + 8; tileM < 2 * kRows; tileM += 8) {
+    // No smaller tile makes as few rows of tiles, or none of sixteens.
+    int64_t rows =
+        llvm::divideCeil(extents.m, llvm::divideCeil(extents.m, tileM));
+    if (int64_t(llvm::alignTo(rows, 8)) == tileM ||
+        int64_t(llvm::alignTo(rows, 16)) == tileM)
+      addRows(tileM);
+  }
+}
+
 FailureOr<std::unique_ptr<GemmSchedule>>
 GemmSchedule::choose(BlockwiseGemmOp op, const GemmConfig &config,
                      const chip::Chip &chip) {
@@ -151,9 +201,13 @@ TileType GemmSchedule::getBScaleTile() const {
                        problem.getElementType(gemm::Operand::BScale),
                        Swizzle::None);
 }
+int64_t GemmSchedule::countScaleTiles(gemm::Operand scales) const {
+  return TmemType::countScaleTiles(
+      scales == gemm::Operand::AScale ? getCtaRows() : tileN);
+}
 int64_t GemmSchedule::getNumBScales() const {
   if (problem.hasTilesOfScales())
-    return TmemType::countScaleTilesOfB(tileN);
+    return countScaleTiles(gemm::Operand::BScale);
   int64_t block = problem.scaling.bBlock,
           lastStart = block - std::gcd(tileN, block);
   return llvm::divideCeil(lastStart + tileN, block);
@@ -163,6 +217,15 @@ int64_t GemmSchedule::getNumBScales() const {
 // D, C and the bias
 //===----------------------------------------------------------------------===//
 
+int64_t GemmSchedule::getStoredRows() const {
+  return swapsOperands() ? tileM / cluster.k : getCtaRows();
+}
+int64_t GemmSchedule::getStoredColumns() const {
+  return swapsOperands() ? tileN : tileN / cluster.k;
+}
+ExchangeType GemmSchedule::getExchange() const {
+  return ExchangeType::get(getContext(), cluster.k, getFragment());
+}
 TileType GemmSchedule::getOutputTile(int64_t rows, Type element,
                                      int64_t multiple) const {
   int64_t bits = element.getIntOrFloatBitWidth();
@@ -181,8 +244,12 @@ TileType GemmSchedule::getOutputTile(int64_t rows, Type element,
   return TileType::get(element.getContext(), {rows, columns}, element, swizzle);
 }
 StoreQueueType GemmSchedule::getStoreQueue() const {
-  return StoreQueueType::get(getContext(), getStoreDepth(), getStoreTile(),
-                             getEpilogueWarps());
+  // Of swapped products each warp stages its columns.
+  TileType tile = getStoreTile();
+  return StoreQueueType::get(
+      getContext(), getStoreDepth(), tile, getEpilogueWarps(),
+      /*ofWarps=*/swapsOperands() &&
+          tile.getRows() == StoreQueueType::kWarpgroupRows);
 }
 TileType GemmSchedule::getResidualTile() const {
   return getOutputTile(getStoredRows(),
@@ -222,6 +289,27 @@ LogicalResult GemmSchedule::checkRows(BlockwiseGemmOp op) const {
                            << ", but TMA copies multiples of 16 bytes; set "
                               "tile N to a multiple of "
                            << 16 * 8 / bits;
+}
+
+LogicalResult GemmSchedule::checkSplit(BlockwiseGemmOp op,
+                                       const chip::Chip &chip) const {
+  Type element = problem.getElementType(gemm::Operand::D);
+  int64_t bits = element.getIntOrFloatBitWidth();
+  if (swapsOperands() && tileM % (8 * cluster.k))
+    return emitNoKernel(op, chip)
+           << "each of the " << cluster.k
+           << " CTAs that divide K stores a share of tile M, which must be a "
+              "multiple of 8 rows where operands are swapped, but tile M has "
+           << tileM << " rows; set it to a multiple of " << 8 * cluster.k;
+  if ((!swapsOperands() && tileN % (8 * cluster.k)) ||
+      getStoredColumns() * bits % 128)
+    return emitNoKernel(op, chip)
+           << "each of the " << cluster.k
+           << " CTAs that divide K stores a share of tile N, which must be a "
+              "multiple of 8 columns and of 16 bytes, but tile N has "
+           << tileN << " columns of " << element << "; set it to a multiple of "
+           << std::max<int64_t>(8, 16 * 8 / bits) * cluster.k;
+  return success();
 }
 
 LogicalResult GemmSchedule::checkEdge(BlockwiseGemmOp op) const {
@@ -299,6 +387,9 @@ int64_t GemmSchedule::getFixedSpace() const {
   int64_t bytes = kReserve + KernelPlan::getQueueBytes(getStoreQueue());
   for (PipelineType ring : getAddendRings())
     bytes += llvm::alignTo(KernelPlan::getPayloadBytes(ring),
+                           KernelPlan::kPayloadAlignment);
+  if (cluster.k > 1)
+    bytes += llvm::alignTo(KernelPlan::getExchangeBytes(getExchange()),
                            KernelPlan::kPayloadAlignment);
   return bytes;
 }

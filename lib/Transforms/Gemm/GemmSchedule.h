@@ -92,6 +92,8 @@ public:
   TileType getAScaleTile() const;
   /// The B scales of a tile's columns, where each column has its own.
   TileType getBScaleTile() const;
+  /// The tiles of an operand's scales that a tile's rows of it can fall into.
+  int64_t countScaleTiles(gemm::Operand scales) const;
   /// The blocks of B scales, or the tiles of them, that a tile's columns can
   /// fall into: it starts at any multiple of tile N, so up to b_block -
   /// gcd(tile N, b_block) columns into the first.
@@ -109,11 +111,10 @@ public:
     return getTileName(operand).str() +
            (kGroup > 1 ? std::to_string(index) : "");
   }
-  /// The name in a ring of the `index`th tile of B's scales that a tile
-  /// touches.
-  std::string getNameOfBScales(int64_t index) const {
-    return getTileName(gemm::Operand::BScale).str() +
-           (index ? std::to_string(index) : "");
+  /// The name in a ring of the `index`th tile of an operand's scales that a
+  /// tile touches.
+  std::string getNameOfScales(gemm::Operand scales, int64_t index) const {
+    return getTileName(scales).str() + (index ? std::to_string(index) : "");
   }
   /// True if the scales that TMA brings have a ring beside that of A and B.
   virtual bool hasScaleRing() const = 0;
@@ -131,10 +132,14 @@ public:
   //===--------------------------------------------------------------------===//
 
   /// True if columns of D are the rows of an MMA.
-  virtual bool swapsOperands() const { return false; }
-  /// The rows and columns of a tile of D that a CTA stores.
-  virtual int64_t getStoredRows() const { return getCtaRows(); }
-  virtual int64_t getStoredColumns() const { return tileN; }
+  virtual bool swapsOperands() const = 0;
+  /// The rows and columns of a tile of D that a CTA stores. Where several CTAs
+  /// divide K, each stores a share: of the rows if operands are swapped, else
+  /// of the columns.
+  int64_t getStoredRows() const;
+  int64_t getStoredColumns() const;
+  /// Where CTAs that divide K exchange their sums.
+  ExchangeType getExchange() const;
   virtual TileType getStoreTile() const = 0;
   StoreQueueType getStoreQueue() const;
   /// All stored rows of some columns of C, and all columns of the bias.
@@ -168,6 +173,8 @@ public:
 protected:
   /// Checks what the configuration pins, and chooses what it leaves open.
   virtual LogicalResult fit(BlockwiseGemmOp op, const chip::Chip &chip) = 0;
+  /// Checks that the CTAs that divide K store whole shares.
+  LogicalResult checkSplit(BlockwiseGemmOp op, const chip::Chip &chip) const;
   /// Checks that the first row of tiles can be the one that is not full.
   virtual LogicalResult checkEdge(BlockwiseGemmOp op) const;
   /// Columns that a thread, or a warpgroup, has side by side.
@@ -188,10 +195,21 @@ protected:
   TileType getOutputTile(int64_t rows, Type element, int64_t multiple) const;
   /// Tile N's from 16 to 256 that are worth ranking.
   static SmallVector<int64_t> getTileNs();
+  /// Tiles of that size for which CTAs divide K, where they leave
+  /// multiprocessors free and each CTA keeps some blocks.
+  static void addSplit(const CandidateSink &add, const chip::Chip &chip,
+                       const GemmExtents &extents, int64_t tileM,
+                       int64_t tileN);
+  /// Tiles of fewer rows than an MMA has, with these columns: where the result
+  /// has fewer, or where larger tiles leave more rows beyond M.
+  static void addSwapped(const CandidateSink &add, const chip::Chip &chip,
+                         const GemmExtents &extents,
+                         ArrayRef<int64_t> tileNs);
   /// Checks that TMA can copy rows of a tile of D.
   LogicalResult checkRows(BlockwiseGemmOp op) const;
   /// The bytes of shared memory that do not grow with the number of stages:
-  /// the store queue, the rings of addends, barriers and alignment.
+  /// the store queue, the rings of addends, the exchange, barriers and
+  /// alignment.
   int64_t getFixedSpace() const;
   /// Makes the input ring as deep as it is pinned, or shared memory allows.
   LogicalResult chooseStages(BlockwiseGemmOp op, const chip::Chip &chip);

@@ -26,12 +26,15 @@ SmallVector<Value> KernelBuilder::place(Value row, Value column) {
   return {row, column};
 }
 
-std::pair<Value, Value> KernelBuilder::getFirstBScales(Value column) {
+std::pair<Value, Value> KernelBuilder::getFirstScales(gemm::Operand scales,
+                                                      Value tile) {
   // A tile begins at a multiple of such a step, of which a tile of scales has
   // some: so the proof sees that the row is in that tile.
   constexpr int64_t kRows = gemm::kMxTileRows;
-  int64_t step = std::gcd(schedule.tileN, kRows);
-  Value first = scaled(column, schedule.tileN / step);
+  int64_t extent = scales == gemm::Operand::AScale ? schedule.getCtaRows()
+                                                   : schedule.tileN,
+          step = std::gcd(extent, kRows);
+  Value first = scaled(tile, extent / step);
   if (step == kRows)
     return {first, Value()};
   Value steps = constant(kRows / step);

@@ -41,9 +41,10 @@ protected:
   /// The place of a row and a column in an operand: with that of the tile's
   /// matrix before them, in a batch.
   SmallVector<Value> place(Value row, Value column);
-  /// The tile of B's scales that has the first column of a tile of D, and the
-  /// row of that column there; null if it is the first.
-  std::pair<Value, Value> getFirstBScales(Value column);
+  /// The tile of an operand's scales that has the first row of the operand that
+  /// the tile in a row, or column, of the grid takes; and that row's place
+  /// there, null if it is the first.
+  std::pair<Value, Value> getFirstScales(gemm::Operand scales, Value tile);
   /// The first row of A, and of D, of the tile in a row of the grid.
   Value getTileRow(Value row);
   /// The map of C or D for the tile that begins in row `m`: the rows that the
@@ -132,11 +133,12 @@ void buildMultiplyRole(const KernelBuilder &base,
 void buildSchedulerRole(const KernelBuilder &base, ValueRange ends);
 void buildEpilogueLoadRole(const KernelBuilder &base, ValueRange ends);
 
-/// Stores a tile's sums at `place` of D, by its map, after what else the op
-/// does with them. Takes and advances the store queue and the ends of the rings
-/// that the epilogue load role fills.
-void buildEpilogueTail(const KernelBuilder &base, Value sums, Value map,
-                       ArrayRef<Value> place, MutableArrayRef<Value> ends);
+/// Stores the sums of the tile in a row and a column of the grid, after what
+/// else the op does with them. Takes and advances the store queue, the ends of
+/// the rings that the epilogue load role fills, and the exchange, if CTAs divide
+/// K.
+void buildEpilogueTail(const KernelBuilder &base, Value sums, Value row,
+                       Value column, MutableArrayRef<Value> ends);
 
 } // namespace mlir::fp8
 

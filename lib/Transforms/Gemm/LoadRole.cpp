@@ -111,21 +111,23 @@ void LoadRole::loadScales(Value stage, Value first, Value m, Value column,
 
 void LoadRole::loadTilesOfScales(Value stage, Value block, Value row,
                                  Value column) {
-  auto load = [&](gemm::Operand operand, Value tile, StringRef name) {
-    SmallVector<Value> coordinates = place(tile, block);
-    coordinates.append(2, constant(0));
-    TmaLoadOp::create(builder, loc, argument(operand), coordinates, stage,
-                      builder.getStringAttr(name), ClusterAxisAttr());
-  };
-  // A CTA has the rows of one tile of A's scales, and takes those of all
+  // A CTA has the rows of its own tiles of A's scales, and takes those of all
   // columns.
-  load(gemm::Operand::AScale, row, schedule.getTileName(gemm::Operand::AScale));
-  Value first = getFirstBScales(column).first;
-  for (int64_t tile = 0; tile < schedule.getNumBScales(); ++tile)
-    load(gemm::Operand::BScale,
-         tile ? arith::AddIOp::create(builder, loc, first, constant(tile))
-              : first,
-         schedule.getNameOfBScales(tile));
+  for (auto [scales, at] : {std::pair(gemm::Operand::AScale, row),
+                            std::pair(gemm::Operand::BScale, column)}) {
+    Value first = getFirstScales(scales, at).first;
+    for (int64_t tile = 0; tile < schedule.countScaleTiles(scales); ++tile) {
+      Value its = tile ? arith::AddIOp::create(builder, loc, first,
+                                               constant(tile))
+                             .getResult()
+                       : first;
+      SmallVector<Value> coordinates = place(its, block);
+      coordinates.append(2, constant(0));
+      std::string name = schedule.getNameOfScales(scales, tile);
+      TmaLoadOp::create(builder, loc, argument(scales), coordinates, stage,
+                        builder.getStringAttr(name), ClusterAxisAttr());
+    }
+  }
 }
 
 void LoadRole::loadBScales(Value stage, Value block, int64_t index) {
@@ -169,19 +171,24 @@ void LoadRole::build(ValueRange producers) {
             });
         carried = carried.drop_back();
       }
+      // That K block of this CTA's.
+      auto getBlock = [&](Value block) -> Value {
+        if (schedule.cluster.k == 1)
+          return block;
+        return arith::AddIOp::create(builder, loc, block, getBlocks().first);
+      };
       if (!schedule.hasScaleRing()) {
         // Past the last block TMA fills with zeros.
         Carried next = forEach(constant(0), getNumBlocks(), schedule.getStep(),
                                carried, [&](Value block, ValueRange ends) {
-                                 if (schedule.cluster.k > 1)
-                                   block = arith::AddIOp::create(
-                                       builder, loc, block, getBlocks().first);
-                                 return loadBlocks(ends, block, m, n, column);
+                                 return loadBlocks(ends, getBlock(block), m, n,
+                                                   column);
                                });
         next.append(throttle);
         return next;
       }
-      auto loadGroup = [&](Value first, Value count, ValueRange inner) {
+      auto loadGroup = [&](Value group, Value count, ValueRange inner) {
+        Value first = getBlock(group);
         Carried scales = stageScope<ProduceOp>(
             inner[1], {}, [&](ValueRange stages) -> Carried {
               loadScales(stages[0], first, m, column, 0);

@@ -120,22 +120,11 @@ KernelBuilder::Carried MultiplyRole::computeTiles(ValueRange ends,
         Carried inputs(carried.take_front(schedule.inputRings));
         inputs.push_back(zero);
         Carried results = sumsOf(inputs, column);
-        Value sums = results.pop_back_val(), exchange;
+        Value sums = results.pop_back_val();
         llvm::append_range(results, carried.drop_front(schedule.inputRings));
-        if (schedule.cluster.k > 1) {
-          auto reduce = ReduceScatterOp::create(builder, loc, sums,
-                                                results.pop_back_val());
-          sums = reduce.getShare();
-          exchange = reduce.getNext();
-        }
-        Value first = getTileRow(row);
-        auto [m, n] = getStoredPlace(first, column);
-        Value map = getMapOfTile(gemm::Operand::D, first);
         buildEpilogueTail(
-            *this, sums, map, place(m, n),
+            *this, sums, row, column,
             MutableArrayRef(results).drop_front(schedule.inputRings));
-        if (exchange)
-          results.push_back(exchange);
         return results;
       });
 }

@@ -5,7 +5,8 @@
 //
 // Ends of the MMA role: the output ring's, the input ring's, the work queue's
 // if there is one. Of the epilogue role: the output ring's, the store queue,
-// those that the epilogue load role fills, the work queue's if there is one.
+// those that the epilogue load role fills, the exchange if CTAs divide K, the
+// work queue's if there is one.
 
 #include "KernelBuilder.h"
 #include "ScaledSchedule.h"
@@ -25,10 +26,11 @@ public:
   void buildEpilogue(ValueRange ends);
 
 private:
-  /// All K blocks of the tile in a column of the grid, over the ends.
-  Carried multiplyTile(Value column, ValueRange ends);
-  /// A K block, added to the accumulator unless it is the first.
-  void multiplyBlock(Value accumulator, Value stage, Value block, Value bRow);
+  /// All K blocks of the tile in a row and a column of the grid, over the ends.
+  Carried multiplyTile(Value row, Value column, ValueRange ends);
+  /// A K block, added to the accumulator unless it is the first. In row `from`
+  /// of their first tile begin the scales of the MMA's columns.
+  void multiplyBlock(Value accumulator, Value stage, Value block, Value from);
   /// The sums of a tile: zeros of an empty K.
   Value readSums(Value stage);
   Value isNot(Value value, int64_t other) {
@@ -40,14 +42,16 @@ private:
 } // namespace
 
 void ScaledRoles::buildMma(ValueRange inits) {
-  mmaRole(inits, [&](Value, Value column, ValueRange carried) {
-    return multiplyTile(column, carried);
+  mmaRole(inits, [&](Value row, Value column, ValueRange carried) {
+    return multiplyTile(row, column, carried);
   });
 }
 
-KernelBuilder::Carried ScaledRoles::multiplyTile(Value column,
+KernelBuilder::Carried ScaledRoles::multiplyTile(Value row, Value column,
                                                  ValueRange ends) {
-  Value bRow = getFirstBScales(column).second;
+  Value from = schedule.swapsOperands()
+                   ? getFirstScales(gemm::Operand::AScale, row).second
+                   : getFirstScales(gemm::Operand::BScale, column).second;
   Type input = ends[1].getType();
   Carried results =
       stageScope<ProduceOp>(ends[0], input, [&](ValueRange stages) -> Carried {
@@ -55,7 +59,7 @@ KernelBuilder::Carried ScaledRoles::multiplyTile(Value column,
         return forEachBlock(ends[1], [&](Value block, ValueRange inner) {
           return stageScope<ConsumeOp>(
               inner, {}, [&](ValueRange slot) -> Carried {
-                multiplyBlock(accumulator, slot[0], block, bRow);
+                multiplyBlock(accumulator, slot[0], block, from);
                 return {};
               });
         });
@@ -64,16 +68,21 @@ KernelBuilder::Carried ScaledRoles::multiplyTile(Value column,
 }
 
 void ScaledRoles::multiplyBlock(Value accumulator, Value stage, Value block,
-                                Value bRow) {
+                                Value from) {
   auto tile = [&](StringRef name) -> Value {
     return TileOp::create(builder, loc, stage, name);
   };
   Value a = tile(schedule.getTileName(gemm::Operand::A)),
         b = tile(schedule.getTileName(gemm::Operand::B));
-  SmallVector<Value> scales{tile(schedule.getTileName(gemm::Operand::AScale))};
-  for (int64_t number = 0; number < schedule.getNumBScales(); ++number)
-    scales.push_back(tile(schedule.getNameOfBScales(number)));
-  MmaOp::create(builder, loc, accumulator, a, b, scales, bRow,
+  // Those of the MMA's rows come first.
+  gemm::Operand operands[] = {gemm::Operand::AScale, gemm::Operand::BScale};
+  if (schedule.swapsOperands())
+    std::swap(operands[0], operands[1]);
+  SmallVector<Value> scales;
+  for (gemm::Operand operand : operands)
+    for (int64_t i = 0; i < schedule.countScaleTiles(operand); ++i)
+      scales.push_back(tile(schedule.getNameOfScales(operand, i)));
+  MmaOp::create(builder, loc, accumulator, a, b, scales, from,
                 /*slot=*/Value(), isNot(block, 0));
 }
 
@@ -98,9 +107,8 @@ void ScaledRoles::buildEpilogue(ValueRange inits) {
           [&](ValueRange stages) -> Carried { return {readSums(stages[0])}; });
       Value sums = results.pop_back_val();
       llvm::append_range(results, carried.drop_front());
-      Value m = getTileRow(row), n = scaled(column, schedule.tileN);
-      buildEpilogueTail(*this, sums, getMapOfTile(gemm::Operand::D, m),
-                        place(m, n), MutableArrayRef(results).drop_front());
+      buildEpilogueTail(*this, sums, row, column,
+                        MutableArrayRef(results).drop_front());
       return results;
     };
     return scope<EpilogueWarpOp>(

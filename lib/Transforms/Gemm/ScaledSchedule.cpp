@@ -14,7 +14,7 @@ using namespace mlir::fp8;
 OutputPipelineType ScaledSchedule::getAccumulatorRing() const {
   return OutputPipelineType::get(getContext(), accumulators, {tileM, tileN},
                                  Float32Type::get(getContext()), ctaGroup,
-                                 /*scaleSlots=*/stages);
+                                 /*scaleSlots=*/stages, swapsOperands());
 }
 
 PipelineType ScaledSchedule::getInputRing() const {
@@ -26,9 +26,9 @@ PipelineType ScaledSchedule::getInputRing() const {
   };
   add(getTileName(gemm::Operand::A), getATile());
   add(getTileName(gemm::Operand::B), getBTile());
-  add(getTileName(gemm::Operand::AScale), getAScaleTile());
-  for (int64_t tile = 0; tile < getNumBScales(); ++tile)
-    add(getNameOfBScales(tile), getBScaleTile());
+  for (gemm::Operand scales : {gemm::Operand::AScale, gemm::Operand::BScale})
+    for (int64_t tile = 0; tile < countScaleTiles(scales); ++tile)
+      add(getNameOfScales(scales, tile), TileType::getOfScales(getContext()));
   return PipelineType::get(getContext(), stages, names, tiles, ctaGroup);
 }
 
@@ -48,16 +48,23 @@ LogicalResult ScaledSchedule::checkMma(BlockwiseGemmOp op,
   if (failed(TensorMemorySchedule::checkMma(op, chip)))
     return failure();
   // PTX ISA, tcgen05.mma shapes of kind mxf8f6f4: 128 rows for each CTA.
-  if (tileM != gemm::kMxTileRows * ctaGroup)
+  bool swapped = swapsOperands();
+  auto [rows, columns] =
+      swapped ? std::pair(tileN, tileM) : std::pair(tileM, tileN);
+  StringRef rowsName = swapped ? "tile N" : "tile M",
+            columnsName = swapped ? "tile M" : "tile N";
+  constexpr StringLiteral kWhere = " where tensor cores apply the scales";
+  if (rows != gemm::kMxTileRows * ctaGroup)
     return emitNoKernel(op, chip)
-           << "tile M must be " << gemm::kMxTileRows * ctaGroup
-           << " with cta_group = " << ctaGroup
-           << " where tensor cores apply the scales, but got " << tileM;
-  constexpr int64_t kStepOfN = 32; // columns of scales begin with such a row
-  if (tileN % kStepOfN)
+           << rowsName << " must be " << gemm::kMxTileRows * ctaGroup
+           << (swapped ? " with a tile M below 128" : " with cta_group = ")
+           << (swapped ? "" : std::to_string(ctaGroup)) << kWhere
+           << ", but got " << rows;
+  constexpr int64_t kStep = 32; // columns of scales begin with such a row
+  if (columns % kStep)
     return emitNoKernel(op, chip)
-           << "tile N must be a multiple of " << kStepOfN
-           << " where tensor cores apply the scales, but got " << tileN;
+           << columnsName << " must be a multiple of " << kStep << kWhere
+           << ", but got " << columns;
   return success();
 }
 
@@ -74,10 +81,11 @@ LogicalResult ScaledSchedule::chooseColumns(BlockwiseGemmOp op,
   // A second accumulator lets a tile begin before the one in front is read. Few
   // slots cost more than that gains.
   constexpr int64_t kMostAccumulators = 2, kFewestStages = 4;
-  const int64_t mostStages = stages;
+  const int64_t mostStages = stages, rows = swapsOperands() ? tileN : tileM,
+                columns = swapsOperands() ? tileM : tileN;
   auto fits = [&] {
     return accumulators *
-               TmemType::countColumns({tileM, tileN}, ctaGroup, stages) <=
+               TmemType::countColumns(rows, columns, ctaGroup, stages) <=
            chip.tensorMemoryColumns;
   };
   for (int64_t count = pinned.accumulators ? pinned.accumulators
@@ -96,7 +104,7 @@ LogicalResult ScaledSchedule::chooseColumns(BlockwiseGemmOp op,
       break;
   }
   InFlightDiagnostic error = op->emitOpError();
-  error << accumulators << " accumulators of " << tileN << " columns";
+  error << accumulators << " accumulators of " << columns << " columns";
   if (pinned.stages)
     error << ", with the scales of " << stages << " stages,";
   else
@@ -104,7 +112,7 @@ LogicalResult ScaledSchedule::chooseColumns(BlockwiseGemmOp op,
   return error << " do not fit the " << chip.tensorMemoryColumns
                << " columns of tensor memory; set fewer accumulators"
                << (pinned.stages ? " or stages" : "")
-               << ", or a smaller tile N";
+               << ", or a smaller tile " << (swapsOperands() ? 'M' : 'N');
 }
 
 LogicalResult ScaledSchedule::fit(BlockwiseGemmOp op, const chip::Chip &chip) {
@@ -115,5 +123,6 @@ LogicalResult ScaledSchedule::fit(BlockwiseGemmOp op, const chip::Chip &chip) {
 }
 
 void ScaledSchedule::describe(tuning::KernelShape &shape) const {
+  TensorMemorySchedule::describe(shape);
   shape.promotes = false;
 }

@@ -14,6 +14,10 @@ class ScaledSchedule : public TensorMemorySchedule {
 public:
   using TensorMemorySchedule::TensorMemorySchedule;
 
+  /// The MMA has 128 rows for each CTA.
+  bool swapsOperands() const final {
+    return ctaGroup == 1 && tileM < kMmaRows;
+  }
   /// Its accumulators have columns for the scales of each slot of the input
   /// ring.
   OutputPipelineType getAccumulatorRing() const final;

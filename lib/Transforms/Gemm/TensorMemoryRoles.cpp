@@ -55,6 +55,9 @@ void TensorMemoryRoles::build() {
   llvm::append_range(epilogue, scales);
   epilogue.push_back(queue);
   SmallVector<Value> addends = makeAddendRings(epilogue);
+  if (schedule.cluster.k > 1)
+    epilogue.push_back(
+        ExchangeOp::create(builder, loc, schedule.getExchange()));
   if (schedule.isDynamic()) {
     Type work = WorkQueueType::get(context, GemmSchedule::kWorkStages);
     Type reader = ConsumerType::get(context, work);

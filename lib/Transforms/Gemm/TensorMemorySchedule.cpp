@@ -4,6 +4,7 @@
 #include "TensorMemorySchedule.h"
 #include "PtxasLimits.h"
 #include "fp8/Analysis/KernelPlan.h"
+#include "fp8/IR/RegisterLayout.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -23,7 +24,7 @@ static GemmConfig makeCandidate(int64_t tileM, int64_t tileN, int64_t ctaGroup,
 }
 
 void TensorMemorySchedule::addCandidates(const CandidateSink &add,
-                                         const chip::Chip &,
+                                         const chip::Chip &chip,
                                          const GemmExtents &extents) {
   for (int64_t group : {1, 2})
     for (int64_t tileM : {64, 128, 256})
@@ -36,6 +37,16 @@ void TensorMemorySchedule::addCandidates(const CandidateSink &add,
           if (tileM >= 64 * group && !isWider)
             add(makeCandidate(tileM, tileN, group, {m, n, 1}));
         }
+  for (int64_t tileN : {64, 128})
+    addSplit(add, chip, extents, 64, tileN);
+  addSwapped(add, chip, extents, {64, 128});
+}
+
+bool TensorMemorySchedule::swapsOperands() const {
+  return ctaGroup == 1 && tileM < kMmaRows && (tileM % 64 || cluster.k > 1);
+}
+void TensorMemorySchedule::describe(tuning::KernelShape &shape) const {
+  shape.swapped = swapsOperands();
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,7 +79,7 @@ bool TensorMemorySchedule::spills() const {
 OutputPipelineType TensorMemorySchedule::getAccumulatorRing() const {
   return OutputPipelineType::get(getContext(), accumulators, {tileM, tileN},
                                  Float32Type::get(getContext()), ctaGroup,
-                                 /*scaleSlots=*/0);
+                                 /*scaleSlots=*/0, swapsOperands());
 }
 PipelineType TensorMemorySchedule::getInputRing() const {
   auto name = [&](gemm::Operand operand) {
@@ -123,18 +134,25 @@ std::pair<int64_t, int64_t> TensorMemorySchedule::getRingSpace() const {
 //===----------------------------------------------------------------------===//
 
 int64_t TensorMemorySchedule::getOwnedColumns() const {
-  return getFragment().getColumnsPerThread();
+  return swapsOperands() ? getStoredColumns()
+                         : getFragment().getColumnsPerThread();
 }
 TileType TensorMemorySchedule::getStoreTile() const {
-  return getOutputTile(getFragment().getRowsPerWarp(),
-                       problem.getElementType(gemm::Operand::D),
-                       getOwnedColumns());
+  // What a warp has.
+  Type element = problem.getElementType(gemm::Operand::D);
+  FragmentType fragment = getFragment();
+  if (swapsOperands())
+    return getOutputTile(getStoredRows(), element,
+                         fragment.getRegisterLayout().getColumnBlock());
+  return getOutputTile(fragment.getRowsPerWarp(), element, getOwnedColumns());
 }
 int64_t TensorMemorySchedule::getStoreDepth() const {
   // A tile of whole rows is the only one of its output tile: the one before was
   // copied out long ago.
   constexpr int64_t kDepth = 2;
-  return getStoreTile().getColumns() == getStoredColumns() ? 1 : kDepth;
+  bool isOnly =
+      swapsOperands() || getStoreTile().getColumns() == getStoredColumns();
+  return isOnly ? 1 : kDepth;
 }
 
 //===----------------------------------------------------------------------===//
@@ -143,10 +161,13 @@ int64_t TensorMemorySchedule::getStoreDepth() const {
 
 LogicalResult TensorMemorySchedule::checkMma(BlockwiseGemmOp op,
                                              const chip::Chip &chip) const {
-  if (cluster.k > 1)
+  if (cluster.k > 1 && !swapsOperands())
     return emitNoKernel(op, chip)
-           << "split_k needs sums in the registers of warpgroups, but the chip "
-              "accumulates in tensor memory; remove split_k";
+           << "CTAs that divide K exchange sums of tiles of fewer than "
+           << kMmaRows << " rows, but tile M is " << tileM
+           << "; set it to 64 or less, or remove split_k";
+  if (swapsOperands())
+    return checkSwapped(op, chip);
   // PTX ISA, tcgen05.mma shapes.
   if (tileM != 64 * ctaGroup && tileM != 128 * ctaGroup)
     return emitNoKernel(op, chip)
@@ -159,8 +180,26 @@ LogicalResult TensorMemorySchedule::checkMma(BlockwiseGemmOp op,
   return success();
 }
 
+LogicalResult
+TensorMemorySchedule::checkSwapped(BlockwiseGemmOp op,
+                                   const chip::Chip &chip) const {
+  if (tileN != 64 && tileN != kMmaRows)
+    return emitNoKernel(op, chip)
+           << "tile N must be 64 or 128 where operands are swapped, since its "
+              "columns are the rows of one MMA, but got "
+           << tileN;
+  if (tileN == kMmaRows && tileM % 16)
+    return emitNoKernel(op, chip)
+           << "tile M must be a multiple of 16 where operands are swapped and "
+              "tile N is 128, but got "
+           << tileM;
+  return cluster.k > 1 ? checkSplit(op, chip) : success();
+}
+
 LogicalResult TensorMemorySchedule::checkChunks(BlockwiseGemmOp op) const {
   FragmentType fragment = getFragment();
+  if (!fragment.getRegisterLayout().isOneRow())
+    return success();
   int64_t columns = fragment.getColumnsPerThread();
   // Two lanes of a warp that share a row can fill it together (Q2).
   bool fillTogether = fragment.getLayout() == FragmentLayout::LaneHalves;

@@ -17,6 +17,9 @@ public:
   static void addCandidates(const CandidateSink &add, const chip::Chip &chip,
                             const GemmExtents &extents);
 
+  /// A tile M below 128 that is no multiple of 64, the rows of an MMA, swaps
+  /// the operands; so does K that CTAs divide, since they exchange such sums.
+  bool swapsOperands() const override;
   virtual OutputPipelineType getAccumulatorRing() const;
   /// The ring of scales, "a_scale" and perhaps "b_scale", those of a group of K
   /// blocks a slot. Threads read them, so it is never shared by CTAs.
@@ -46,12 +49,18 @@ protected:
   int64_t getOwnedColumns() const final;
   int64_t getStoreDepth() const final;
   int64_t getScaleBlocks() const final { return getScaleGroup(); }
-  void describe(tuning::KernelShape &) const override {}
+  void describe(tuning::KernelShape &shape) const override;
   std::pair<int64_t, int64_t> getRingSpace() const override;
+
+  /// The most rows of a tile with operands swapped: as many as MMAs have
+  /// columns, but fewer than those for which none need be.
+  static constexpr int64_t kMmaRows = 128;
 
   /// What one MMA computes.
   virtual LogicalResult checkMma(BlockwiseGemmOp op,
                                  const chip::Chip &chip) const;
+  /// The same where its rows are columns of the result.
+  LogicalResult checkSwapped(BlockwiseGemmOp op, const chip::Chip &chip) const;
   /// The threads that read tensor memory touch rows in chunks of 16 bytes, each
   /// chunk by one thread.
   LogicalResult checkChunks(BlockwiseGemmOp op) const;

@@ -43,7 +43,7 @@ void WarpgroupRoles::build() {
   SmallVector<Value> addends = makeAddendRings(multiply);
   if (schedule.cluster.k > 1)
     multiply.push_back(
-        ExchangeOp::create(builder, loc, warpgroupSchedule.getExchange()));
+        ExchangeOp::create(builder, loc, schedule.getExchange()));
   // First come whole warpgroups.
   buildMultiplyRole(*this, warpgroupSchedule, multiply);
   buildLoadRole(*this, load, loadsBEarly ? Factors::A : Factors::Both);

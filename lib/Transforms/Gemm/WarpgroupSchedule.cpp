@@ -28,17 +28,6 @@ static GemmConfig makeCandidate(int64_t tileM, int64_t tileN,
 void WarpgroupSchedule::addCandidates(const CandidateSink &add,
                                       const chip::Chip &chip,
                                       const GemmExtents &extents) {
-  // Where tiles leave multiprocessors free, and each CTA keeps some blocks.
-  auto addSplit = [&](int64_t tileM, int64_t tileN) {
-    constexpr int64_t kLeastBlocks = 4;
-    // Extents and batches below 2^31 can have more tiles than can be counted.
-    double tiles = double(extents.batch) * llvm::divideCeil(extents.m, tileM) *
-                   llvm::divideCeil(extents.n, tileN);
-    for (int64_t k : {2, 4, 8})
-      if (tiles * k <= chip.machine->multiprocessors &&
-          extents.k >= k * kLeastBlocks * gemm::kScaleBlock)
-        add(makeCandidate(tileM, tileN, {1, 1, k}));
-  };
   // 112 and 144 make whole waves of N of 7 x 2^k and 9 x 2^k.
   SmallVector<int64_t> tileNs = getTileNs();
   tileNs.append({112, 144});
@@ -82,32 +71,8 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
     add(makeCandidate(kMostTileRows, 128, {1, 2}));
   for (int64_t tileM : {64, 128})
     for (int64_t tileN : tileNs)
-      addSplit(tileM, tileN);
-  // Operands swapped, where an MMA has more rows than the result, or leaves
-  // more rows of its tiles beyond M than tiles of eights do.
-  auto addSwapped = [&](int64_t tileM) {
-    for (int64_t tileN = kMmaRows; tileN <= 256; tileN += kMmaRows) {
-      add(makeCandidate(tileM, tileN));
-      addSplit(tileM, tileN);
-    }
-  };
-  // CTAs that divide K want eight rows each.
-  int64_t most = llvm::alignTo(extents.m, 16);
-  if (extents.m < kMmaRows)
-    for (int64_t tileM = 8; tileM <= most && tileM < kMmaRows; tileM += 8)
-      addSwapped(tileM);
-  // Beyond, they were measured to gain nothing.
-  constexpr int64_t kMostRows = 1024;
-  if (extents.m > kMostRows)
-    return;
-  for (int64_t tileM = kMmaRows + 8; tileM < 2 * kMmaRows; tileM += 8) {
-    // No smaller tile makes as few rows of tiles, or none of sixteens.
-    int64_t rows =
-        llvm::divideCeil(extents.m, llvm::divideCeil(extents.m, tileM));
-    if (int64_t(llvm::alignTo(rows, 8)) == tileM ||
-        int64_t(llvm::alignTo(rows, 16)) == tileM)
-      addSwapped(tileM);
-  }
+      addSplit(add, chip, extents, tileM, tileN);
+  addSwapped(add, chip, extents, {64, 128, 192, 256});
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,20 +176,13 @@ PipelineType WarpgroupSchedule::getInputRing() const {
   }
   return PipelineType::get(getContext(), stages, names, tiles, ctaGroup);
 }
-ExchangeType WarpgroupSchedule::getExchange() const {
-  return ExchangeType::get(getContext(), cluster.k, getFragment());
-}
 bool WarpgroupSchedule::hasWholeGroups() const {
   return getEpilogueWarps() == 4 &&
          ptxas::keepsSumsInTwoLoops(getFragment().getColumnsPerThread(),
                                     getNumBScales(), problem);
 }
 std::pair<int64_t, int64_t> WarpgroupSchedule::getRingSpace() const {
-  int64_t fixed = getFixedSpace();
-  if (cluster.k > 1)
-    fixed += llvm::alignTo(KernelPlan::getExchangeBytes(getExchange()),
-                           KernelPlan::kPayloadAlignment);
-  return {fixed,
+  return {getFixedSpace(),
           inputRings * KernelPlan::getPayloadBytes(getInputRing()) / stages};
 }
 
@@ -232,12 +190,6 @@ std::pair<int64_t, int64_t> WarpgroupSchedule::getRingSpace() const {
 // D
 //===----------------------------------------------------------------------===//
 
-int64_t WarpgroupSchedule::getStoredRows() const {
-  return swapsOperands() ? tileM / cluster.k : getCtaRows();
-}
-int64_t WarpgroupSchedule::getStoredColumns() const {
-  return swapsOperands() ? tileN : tileN / cluster.k;
-}
 TileType WarpgroupSchedule::getStoreTile() const {
   // What a warp has of a part of a swapped product.
   constexpr int64_t kWarpColumns = 16;
@@ -273,28 +225,6 @@ int64_t WarpgroupSchedule::getBand() const {
 //===----------------------------------------------------------------------===//
 // Choice
 //===----------------------------------------------------------------------===//
-
-LogicalResult WarpgroupSchedule::checkSplit(BlockwiseGemmOp op,
-                                            const chip::Chip &chip) const {
-  Type element = problem.getElementType(gemm::Operand::D);
-  int64_t bits = element.getIntOrFloatBitWidth();
-  if (swapsOperands() && tileM % (8 * cluster.k))
-    return emitNoKernel(op, chip)
-           << "each of the " << cluster.k
-           << " CTAs that divide K stores a share of tile M, which must be a "
-              "multiple of 8 rows where tile M is no multiple of 64, but tile "
-              "M has "
-           << tileM << " rows; set it to a multiple of " << 8 * cluster.k;
-  if ((!swapsOperands() && tileN % (8 * cluster.k)) ||
-      getStoredColumns() * bits % 128)
-    return emitNoKernel(op, chip)
-           << "each of the " << cluster.k
-           << " CTAs that divide K stores a share of tile N, which must be a "
-              "multiple of 8 columns and of 16 bytes, but tile N has "
-           << tileN << " columns of " << element << "; set it to a multiple of "
-           << std::max<int64_t>(8, 16 * 8 / bits) * cluster.k;
-  return success();
-}
 
 void WarpgroupSchedule::chooseKGroup(const chip::Chip &chip) {
   constexpr int64_t kLeastStages = 3;

@@ -21,8 +21,6 @@ public:
   /// True if the next product is started before one is promoted: there is only
   /// one warpgroup, and its threads have registers for both.
   bool holdsTwoProducts() const;
-  /// Where CTAs that divide K exchange their sums.
-  ExchangeType getExchange() const;
   /// True if columns of D are the rows of an MMA, for the tile does not have
   /// whole MMAs of rows.
   bool swapsOperands() const final { return tileM % 64 != 0; }
@@ -55,10 +53,6 @@ public:
     return problem.hasColumnScales() ? 1 : 8;
   }
   bool hasWholeGroups() const final;
-  /// Where several CTAs divide K, each stores a share, of the rows if the
-  /// operands are swapped.
-  int64_t getStoredRows() const final;
-  int64_t getStoredColumns() const final;
   TileType getStoreTile() const final;
   /// Neighbours share rows of A in tiles of 256 rows (measured:
   /// benchmark/notes/order.md).
@@ -79,8 +73,6 @@ private:
   bool asksForBScales() const;
   /// The tile with the B scales of a K block, in the input ring.
   TileType getBScalesTile() const;
-  /// Checks that the CTAs that divide K store whole shares.
-  LogicalResult checkSplit(BlockwiseGemmOp op, const chip::Chip &chip) const;
   /// As many K blocks a slot as hide the start of one product behind the
   /// promotion of another, as long as there are the slots that are pinned, or
   /// slots enough to hide the copies.

@@ -93,12 +93,12 @@ class Kernel(Function):
         self._rings.append(ring)
         return ring
 
-    def output_pipeline(self, stages: int, shape: tuple[int, int], *, cta_group: int = 1, scale_slots: int = 0,
+    def output_pipeline(self, stages: int, shape: tuple[int, int], *, cta_group: int = 1, scale_slots: int = 0, swapped: bool = False,
                         producer_arrivals: int | None = None, consumer_arrivals: int | None = None) -> AccumulatorRing:
-        """Makes a ring of `stages` accumulators of rows x columns; with room for the scales of `scale_slots` products. Counts may be
-        stated, as those of `pipeline`."""
+        """Makes a ring of `stages` accumulators of rows x columns; with room for the scales of `scale_slots` products. `swapped`, the
+        columns are the MMA's rows, 64 or 128, so that there may be fewer rows. Counts may be stated, as those of `pipeline`."""
         counts = {"producer_arrivals": producer_arrivals, "consumer_arrivals": consumer_arrivals}
-        ring = AccumulatorRing(self, OutputPipeline(stages, shape, cta_group, scale_slots), "output pipeline", counts)
+        ring = AccumulatorRing(self, OutputPipeline(stages, shape, cta_group, scale_slots, swapped), "output pipeline", counts)
         self._rings.append(ring)
         return ring
 
@@ -115,9 +115,10 @@ class Kernel(Function):
             raise BuildError(f"{self.noun} has no CTAs that divide K (J1); make it with cluster=(1, 1, ctas)", (self.noun, self.location))
         return Exchange(self, SumExchange(ctas, fragment))
 
-    def store_queue(self, depth: int, tile: Tile, *, warps: int) -> Queue:
-        """Makes the staging tiles, `depth` slots a warp, of a role of `warps` warps that stores."""
-        return Queue(self, StoreQueue(depth, tile, warps))
+    def store_queue(self, depth: int, tile: Tile, *, warps: int, of_warps: bool = False) -> Queue:
+        """Makes the staging tiles, `depth` slots a warp, of a role of `warps` warps that stores. A tile of 64 rows belongs to a warpgroup,
+        unless it is `of_warps`."""
+        return Queue(self, StoreQueue(depth, tile, warps, of_warps))
 
     @scope
     def role(self, name: str, *, warps: int) -> Iterator[Role]:

@@ -140,7 +140,7 @@ class _OutputStage(Stage):
     def accumulator(self) -> AccumulatorView:
         """Returns the accumulator in tensor memory."""
         assert isinstance(self.ring, OutputPipeline)
-        type = Accumulator(self.ring.shape, self.ring.cta_group, self.ring.scale_slots)
+        type = Accumulator(self.ring.shape, self.ring.cta_group, self.ring.scale_slots, self.ring.swapped)
         return self._view("accumulator", AccumulatorView(self.function, type, "accumulator"))
 
 
@@ -156,7 +156,8 @@ class MmaStage(_OutputStage):
             b: A tile of B.
             accumulate: Whether the product is added to the accumulator, or overwrites it.
             scales: The scales of each 32 elements, tiles of 32 x 16 of `f8E8M0FNU`: of A's 128 rows, then of each 128 rows of B.
-            b_row: At which row of the first tile of B's scales the rows of B begin, a multiple of 32; 0 if left out.
+                If the accumulator is swapped, of B's 128 rows, then of A's.
+            b_row: At which row of the first tile of B's (swapped, A's) scales its rows begin, a multiple of 32; 0 if left out.
         """
         condition = None if accumulate is False else as_scalar(self.function, accumulate, BOOL)
         row = None if b_row is None else as_scalar(self.function, b_row, INDEX)

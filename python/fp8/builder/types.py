@@ -42,6 +42,10 @@ def _pair(cta_group: int) -> str:
     return "" if cta_group == 1 else f", cta_group = {cta_group}"
 
 
+def _swapped(swapped: bool) -> str:
+    return ", swapped" if swapped else ""
+
+
 def _scaled(scale_slots: int) -> str:
     return f", scale_slots = {scale_slots}" if scale_slots else ""
 
@@ -138,15 +142,16 @@ class TensorMap(Type):
 
 @dataclass(frozen=True)
 class Accumulator(Type):
-    """`shape` f32 values in tensor memory, of one CTA or of a pair."""
+    """`shape` f32 values in tensor memory, of one CTA or of a pair; `swapped`, their columns are the rows of the MMA."""
 
     shape: tuple[int, int]
     cta_group: int = 1
     scale_slots: int = 0
+    swapped: bool = False
     noun: ClassVar[str] = "accumulator"
 
     def spell(self, name: Speller) -> str:
-        return f"!fp8.tmem<{_by(self.shape, 'f32')}{_pair(self.cta_group)}{_scaled(self.scale_slots)}>"
+        return f"!fp8.tmem<{_by(self.shape, 'f32')}{_pair(self.cta_group)}{_scaled(self.scale_slots)}{_swapped(self.swapped)}>"
 
 
 @dataclass(frozen=True)
@@ -156,7 +161,7 @@ class Fragment(Type):
     Attributes:
         shape: Rows and columns.
         warps: Those of the role that holds it.
-        layout: Which part a thread holds: "rows", "lane_halves", "warp_halves", "warpgroups" or "warpgroup_columns".
+        layout: Which part a thread holds: "rows", "lane_halves", "warp_halves", "warpgroups", "warpgroup_columns" or "quarter_columns".
     """
 
     shape: tuple[int, int]
@@ -204,10 +209,11 @@ class OutputPipeline(Type):
     shape: tuple[int, int]
     cta_group: int = 1
     scale_slots: int = 0
+    swapped: bool = False
     alias: ClassVar[str] = "output_pipeline"
 
     def spell(self, name: Speller) -> str:
-        return f"!fp8.output_pipeline<{self.stages}, {_by(self.shape, 'f32')}{_pair(self.cta_group)}{_scaled(self.scale_slots)}>"
+        return f"!fp8.output_pipeline<{self.stages}, {_by(self.shape, 'f32')}{_pair(self.cta_group)}{_scaled(self.scale_slots)}{_swapped(self.swapped)}>"
 
 
 @dataclass(frozen=True)
@@ -233,9 +239,9 @@ class SumExchange(Type):
 
     @property
     def share(self) -> Fragment:
-        """What each CTA gets: an equal part of the columns, or of layout "warpgroup_columns" of the rows."""
+        """What each CTA gets: an equal part of the columns, or of the rows where operands were swapped."""
         rows, columns = self.fragment.shape
-        if self.fragment.layout == "warpgroup_columns":
+        if self.fragment.layout in ("warpgroup_columns", "quarter_columns"):
             return replace(self.fragment, shape=(rows // self.ctas, columns))
         return replace(self.fragment, shape=(rows, columns // self.ctas))
 
@@ -245,17 +251,20 @@ class SumExchange(Type):
 
 @dataclass(frozen=True)
 class StoreQueue(Type):
-    """The staging tiles, `depth` slots for each of `warps` warps, through which a role stores."""
+    """The staging tiles, `depth` slots for each of `warps` warps, through which a role stores; of a tile of 64 rows for each warpgroup,
+    unless it is `of_warps`."""
 
     depth: int
     tile: Tile
     warps: int
+    of_warps: bool = False
     alias: ClassVar[str] = "store_queue"
     noun: ClassVar[str] = "store queue"
     linear: ClassVar[bool] = True
 
     def spell(self, name: Speller) -> str:
-        return f"!fp8.store_queue<{self.depth}, {name(self.tile)}, {self.warps}>"
+        of_warps = ", of_warps" if self.of_warps else ""
+        return f"!fp8.store_queue<{self.depth}, {name(self.tile)}, {self.warps}{of_warps}>"
 
 
 @dataclass(frozen=True)
