@@ -4,7 +4,9 @@
 
 usage: refit.py candidates OUTPUT [--fp8-opt=FILE] [--random=SEED,...] [--rows=MxNxK,...] [--top=N] [--spread=N]
        refit.py predict CONFIGURATIONS CSV --chip=CHIP --gpu=NAME [--fp8-opt=FILE] [--fp8-run=FILE] [--jobs=N]
-       refit.py fit CSV [--fp8-opt=FILE] [--library=FILE] [--machine=NAME] [--most-us=US] [--output=FILE]
+       refit.py fit CSV [--fp8-opt=FILE] [--library=FILE] [--machine=NAME] [--most-us=US] [--constants=NAME,...] [--output=FILE]
+
+All take --scales=mx, for kernels with scales of MXFP8.
 
 Between the ends pack.py makes a folder of OUTPUT, whose survey.py times the kernels. For a GPU that nobody here has, `predict` writes
 what the timing model (docs/Timing.md) predicts instead. Rows are those of benchmark/gpu/rows.csv and 40 drawn from each
@@ -91,9 +93,12 @@ def predict(options):
 
 def fit_to(measured, gpu, options, path):
     """Writes the machine file that follows from the times, and returns what it says."""
-    from fp8 import calibration  # which needs the library
+    import fp8  # which needs the library
+    from fp8 import calibration
+    scale = {"f32": "f32", "mx": "f8E8M0FNU"}[options.scales]
+    spec = fp8.GemmSpec(d_contiguous=True, a_scale_dtype=scale, b_scale_dtype=scale)
     entries = [{"m": m, "n": n, "k": k, "config": config, "us": us} for (m, n, k), of_shape in measured.items() for config, us in of_shape.items()]
-    text = calibration.fit(entries, options.chip, gpu, options.machine or None)
+    text = calibration.fit(entries, options.chip, gpu, options.machine or None, spec=spec, constants=options.constants)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     return json.loads(text)
@@ -110,7 +115,7 @@ def fit(options):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "machine.json")
         fit_to(fitted, gpu, options, path)
-        lines, losses, _ = chooser.compare(held_out, chooser.rank(options.fp8_opt, sorted(held_out), options.chip, path))
+        lines, losses, _ = chooser.compare(held_out, chooser.rank(options.fp8_opt, sorted(held_out), options.chip, path, scales=options.scales))
     print("\n".join(lines))
     mean = 100 * (math.exp(sum(map(math.log, losses)) / len(losses)) - 1)
     print("\n%d rows that were not fitted to: lost: %.2f %% in the geometric mean, %.1f %% at most, no more than 3 %% in %.0f %% and than 8 %% in %.0f %% of them" % (
@@ -154,6 +159,8 @@ def main():
     second.add_argument("--library", default=os.path.join(HERE, "..", "build", "lib", "libfp8.so"))
     second.add_argument("--chip", default="sm_90a")
     second.add_argument("--machine", default="", help="to begin from; by default the GPU's, or the chip's")
+    second.add_argument("--scales", choices=sorted(timing.SCALES), default="f32")
+    second.add_argument("--constants", type=lambda text: [name for name in text.split(",") if name], default=[], help="those that are fitted; all if left out")
     second.add_argument("--most-us", type=float, default=math.inf, help="leave out rows that take longer")
     second.add_argument("--output", default="machine.json")
     options = parser.parse_args()

@@ -34,7 +34,7 @@ with module.kernel("gemm_kernel", cluster=(CLUSTER_M, 1), programmatic=True) as 
     with kernel.role("epilogue", warps=4):
         with output_pipeline.epilogue_warp() as epilogue_warp:
             with kernel.for_each_tile(tiles_m, tiles_n, scheduler="clc", work=work, band=8) as (tile_m, tile_n):
-                m, n = tile_m * TILE, tile_n * TILE
+                n = tile_n * TILE
                 total = kernel.zeros(Fragment((TILE, TILE), warps=4))
                 lane, last = kernel.lane_id(), blocks - 1
                 b_factors = kernel.variable(0.0)  # of a group of K blocks, one in each lane; loaded a group ahead
@@ -63,7 +63,7 @@ with module.kernel("gemm_kernel", cluster=(CLUSTER_M, 1), programmatic=True) as 
                     b_factors.set(load_factors(first + GROUP + lane))
                     with scale_pipeline.consume() as scales:
                         add(scales, GROUP)
-                queue.store(total, d[m, n])
+                queue.store(total, d[tile_m * TILE, n])
 
     with kernel.role("load", warps=1):
         with kernel.for_each_tile(tiles_m, tiles_n, scheduler="clc", work=work, band=8) as (tile_m, tile_n):

@@ -53,10 +53,8 @@ public:
       : machine(machine), kernel(kernel) {}
 
   double getTensor() const {
-    // Of MMAs that apply scales, which the timing model predicts.
-    constexpr double kScaledShare = 0.78;
-    return getPacedMma() /
-               (kernel.promotes ? machine.sustainedShare : kScaledShare) +
+    return getPacedMma() / (kernel.promotes ? machine.sustainedShare
+                                            : machine.scaledShare) +
            bytesFromL2() * machine.l2PowerCycles;
   }
   /// What the power limit allows, if all SMs are at work: products draw power,
@@ -270,11 +268,10 @@ KernelModel::KernelModel(const Machine &machine, const KernelShape &kernel)
   if (!kernel.promotes) {
     // Each sum is read once. The next tile waits for that where it has no
     // accumulator of its own.
-    constexpr double kBetweenTilesCycles = 1500;
     double read = us(block.getTransfer());
     epilogueUs += read;
     laterEpilogueUs =
-        us(kBetweenTilesCycles) + (kernel.config.accumulators > 1 ? 0 : read);
+        us(machine.betweenTilesCycles) + (kernel.config.accumulators > 1 ? 0 : read);
   } else if (!kernel.warpgroups) {
     constexpr double kBeside = 0.5, kStraddlingCycles = 1800;
     laterEpilogueUs -= us(kBeside * machine.epilogueCycles);

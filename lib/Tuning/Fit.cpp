@@ -29,10 +29,16 @@ constexpr int kSteps = 60;
 /// The constants that are fitted, as logarithms over those at the start.
 class Constants {
 public:
-  explicit Constants(const Machine &start) : start(start) {
+  Constants(const Machine &start, const std::vector<std::string> &names)
+      : start(start) {
+    auto isNamed = [&](const chip::MachineConstant &constant) {
+      return names.empty() ||
+             std::find(names.begin(), names.end(), constant.name) !=
+                 names.end();
+    };
     // A constant of 0 has no scale to be moved by.
     for (const chip::MachineConstant &constant : chip::getMachineConstants())
-      if (constant.isFitted && constant.get(start) > 0)
+      if (constant.isFitted && isNamed(constant) && constant.get(start) > 0)
         fitted.push_back(&constant);
   }
   size_t size() const { return fitted.size(); }
@@ -127,8 +133,9 @@ Vector solve(Matrix a, Vector b) {
 
 class Fitter {
 public:
-  Fitter(const Machine &start, const std::vector<Measurement> &measured)
-      : constants(start), measured(measured), groups(groupByProblem(measured)),
+  Fitter(const Machine &start, const std::vector<Measurement> &measured,
+         const std::vector<std::string> &names)
+      : constants(start, names), measured(measured), groups(groupByProblem(measured)),
         stay(kStay * kStay * measured.size()) {}
 
   Machine run() {
@@ -211,6 +218,7 @@ Fit fp8::tuning::judge(const Machine &machine,
 }
 
 Fit fp8::tuning::fit(const Machine &start,
-                     const std::vector<Measurement> &measured) {
-  return judge(Fitter(start, measured).run(), measured);
+                     const std::vector<Measurement> &measured,
+                     const std::vector<std::string> &names) {
+  return judge(Fitter(start, measured, names).run(), measured);
 }

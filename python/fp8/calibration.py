@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, Sequence
 
 from . import _machine
 from ._choice import chip_of, forget_choices
@@ -115,15 +115,27 @@ def calibrate(*, ordinal: int = 0, output: str | os.PathLike[str] | None = None,
     )
 
 
-def fit(entries: list[dict[str, object]], chip: str, gpu: str, start: str | None = None, *, multiprocessors: int | None = None) -> str:
+def fit(
+    entries: list[dict[str, object]],
+    chip: str,
+    gpu: str,
+    start: str | None = None,
+    *,
+    multiprocessors: int | None = None,
+    spec: GemmSpec = _SPEC,
+    constants: Sequence[str] = (),
+) -> str:
     """Fits constants to times.
 
     Args:
-        entries: m, n, k, config and us of each kernel that was timed, with D in bf16.
+        entries: m, n, k, config and us of each kernel that was timed.
         chip: of the GPU.
         gpu: its name.
         start: the machine to begin from, as --fp8-choose-config takes it; None: the GPU's, or the chip's.
         multiprocessors: how many the GPU has, or the part of it that runs kernels; None: as many as `start` has. Times do not tell.
+
+        spec: what the kernels compute; by default with scales of f32 and D in bf16.
+        constants: those that are fitted, by name; the others stay as `start` has them. Empty: all.
 
     Returns:
         The text of a machine file.
@@ -135,8 +147,8 @@ def fit(entries: list[dict[str, object]], chip: str, gpu: str, start: str | None
 
         def fit_to(some: list[dict[str, object]]) -> str:
             with open(path, "w", encoding="utf-8") as file:
-                json.dump({"chip": chip, "entries": some}, file)
-            return Chooser(_SPEC.mlir(), chip, machine=start).fit(path, gpu)
+                json.dump({"chip": chip, "entries": some, "constants": list(constants)}, file)
+            return Chooser(spec.mlir(), chip, machine=start).fit(path, gpu)
 
         if multiprocessors is not None:
             # One time fits nothing worth having, but gives a file of all constants.

@@ -30,7 +30,7 @@
 // BARE: error: --fp8-choose-config: the machine file '{{.*}}bare.json' needs a "version", "chip", "gpu" and "constants"; 'python3 -m fp8 calibrate' writes another
 // REDEFINE: %{machine} = %t/version.json
 // RUN: %{refused}=VERSION
-// VERSION: error: --fp8-choose-config: the machine file '{{.*}}version.json' is of version 9, but this compiler reads version 5; 'python3 -m fp8 calibrate' writes another
+// VERSION: error: --fp8-choose-config: the machine file '{{.*}}version.json' is of version 9, but this compiler reads version 6; 'python3 -m fp8 calibrate' writes another
 // REDEFINE: %{machine} = %t/chip.json
 // RUN: %{refused}=WRONG
 // WRONG: error: --fp8-choose-config: the machine file '{{.*}}chip.json' is for sm_100a, but kernels are lowered for sm_90a; use one that was measured on that chip

@@ -70,6 +70,18 @@ TEST(Fit, LeavesWhatNoTimeDependsOn) {
   EXPECT_EQ(found.machine.multiprocessors, h200.multiprocessors);
 }
 
+TEST(Fit, LeavesWhatIsNotNamed) {
+  Machine found =
+      fit(h200, measure(makeOther()), {"launchUs", "dramBytesPerNs"}).machine;
+  EXPECT_NE(found.launchUs, h200.launchUs);
+  EXPECT_NE(found.dramBytesPerNs, h200.dramBytesPerNs);
+  for (const fp8::chip::MachineConstant &constant :
+       fp8::chip::getMachineConstants())
+    if (constant.name != std::string("launchUs") &&
+        constant.name != std::string("dramBytesPerNs"))
+      EXPECT_EQ(constant.get(found), constant.get(h200)) << constant.name;
+}
+
 TEST(Fit, IsNotLedByOutliers) {
   std::vector<Measurement> measured = measure(makeOther());
   for (size_t i = 0; i < measured.size(); i += 20)

@@ -160,7 +160,7 @@ def test_calibrates(on_gpu, tmp_path):  # noqa: F811
     counted, written = on_gpu(lines, OUTPUT=str(path), FP8_CACHE_DIR=str(tmp_path / "cache")).splitlines()
     count, kept, enough = counted.split()
     assert (count, enough) == ("4", "True") and kept.startswith(str(tmp_path / "cache" / "machine-"))
-    assert written == str(path) and json.loads(path.read_text())["version"] == 5
+    assert written == str(path) and json.loads(path.read_text())["version"] == 6
 
 
 @pytest.mark.parametrize("cache", ["", "file/kernels"], ids=["none", "read-only"])

@@ -25,6 +25,10 @@ struct Machine {
   /// The fraction of that rate that an SM sustains; and the additional cycles
   /// for each byte from L2, since both take power.
   double sustainedShare, l2PowerCycles;
+  /// The fraction where tensor cores apply the scales, for which no promotion
+  /// is the bound; and the cycles between the tiles of such a kernel, in which
+  /// they have no operands. 0 where they apply none.
+  double scaledShare, betweenTilesCycles;
   /// The latency from a warpgroup's wait for operands to its product, in
   /// addition to the MMA; and the part of it that remains if the next product
   /// is started early.

@@ -7,6 +7,7 @@
 
 #include "fp8/Tuning/CostModel.h"
 
+#include <string>
 #include <vector>
 
 namespace fp8::tuning {
@@ -29,12 +30,13 @@ struct Fit {
 /// least.
 Fit judge(const Machine &machine, const std::vector<Measurement> &measured);
 
-/// The constants that are fitted (MachineConstant::isFitted), from those of
-/// `start`; the others stay. What the measurements do not determine stays near
+/// The constants that are fitted (MachineConstant::isFitted), or those of them
+/// that `names` has unless it is empty, from those of `start`; the others stay. What the measurements do not determine stays near
 /// `start`, too. The differences between the kernels of a problem count more
 /// than their common error, since a choice is made between them; and an outlier
 /// counts little.
-Fit fit(const Machine &start, const std::vector<Measurement> &measured);
+Fit fit(const Machine &start, const std::vector<Measurement> &measured,
+        const std::vector<std::string> &names = {});
 
 } // namespace fp8::tuning
 

@@ -330,9 +330,19 @@ void FragmentStore::writeMatrices(ArrayRef<Value> pairs, Value address) {
         part.getPlace(RegisterLayout::Row, Unit::Warp, instructions), place[0]);
   TileAddresses addresses(tile, address, place[0], place[1], instructions);
   bool transposed = part.layout.getPairAxis() == RegisterLayout::Row;
-  for (size_t first = 0; first < pairs.size(); first += 4) {
+  // True if the third and the fourth pair lie from the first as addresses say.
+  auto hasFour = [&](size_t first) {
+    RegisterLayout::Place offset = part.layout.getOffset(2 * first),
+                          third = part.layout.getOffset(4);
+    return first + 2 < pairs.size() &&
+           part.layout.getOffset(2 * first + 4) ==
+               RegisterLayout::Place{offset.row + third.row,
+                                     offset.column + third.column};
+  };
+  for (size_t first = 0, count; first < pairs.size(); first += count) {
+    count = hasFour(first) ? 4 : 2;
     SmallVector<Value> matrices;
-    for (Value pair : pairs.drop_front(first).take_front(4))
+    for (Value pair : pairs.slice(first, count))
       matrices.push_back(instructions.roundPair(pair, tile.getElementType()));
     RegisterLayout::Place offset = part.layout.getOffset(2 * first);
     instructions.storeMatrices(addresses.get(offset.row, offset.column),

@@ -379,6 +379,7 @@ FailureOr<std::string> ConfigChooser::fit(BlockwiseGemmOp op,
   if (measured.empty())
     return emitError() << "'" << tablePath
                        << "' has no entries to fit constants to";
-  return MachineFile::print(tuning::fit(getMachine(), measured), chip, gpu,
-                            measured.size());
+  return MachineFile::print(
+      tuning::fit(getMachine(), measured, times->getFittedConstants()), chip,
+      gpu, measured.size());
 }

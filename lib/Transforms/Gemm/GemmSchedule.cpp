@@ -89,7 +89,7 @@ void GemmSchedule::addSplit(const CandidateSink &add, const chip::Chip &chip,
 
 void GemmSchedule::addSwapped(const CandidateSink &add, const chip::Chip &chip,
                               const GemmExtents &extents,
-                              ArrayRef<int64_t> tileNs) {
+                              ArrayRef<int64_t> tileNs, int64_t step) {
   constexpr int64_t kRows = 64; // of an MMA
   auto addRows = [&](int64_t tileM) {
     for (int64_t tileN : tileNs) {
@@ -100,8 +100,7 @@ void GemmSchedule::addSwapped(const CandidateSink &add, const chip::Chip &chip,
       addSplit(add, chip, extents, tileM, tileN);
     }
   };
-  // CTAs that divide K want eight rows each.
-  int64_t most = llvm::alignTo(extents.m, 16);
+  int64_t most = llvm::alignTo(extents.m, step);
   if (extents.m < kRows)
     for (int64_t tileM = 8; tileM <= most && tileM < kRows; tileM += 8)
       addRows(tileM);
@@ -110,11 +109,12 @@ void GemmSchedule::addSwapped(const CandidateSink &add, const chip::Chip &chip,
   if (extents.m > kMostRows)
     return;
   for (int64_t tileM = kRows + 8; tileM < 2 * kRows; tileM += 8) {
-    // No smaller tile makes as few rows of tiles, or none of sixteens.
+    // No smaller tile makes as few rows of tiles, or none of those steps.
     int64_t rows =
         llvm::divideCeil(extents.m, llvm::divideCeil(extents.m, tileM));
-    if (int64_t(llvm::alignTo(rows, 8)) == tileM ||
-        int64_t(llvm::alignTo(rows, 16)) == tileM)
+    if (llvm::any_of(ArrayRef<int64_t>{8, 16, step}, [&](int64_t each) {
+          return int64_t(llvm::alignTo(rows, each)) == tileM;
+        }))
       addRows(tileM);
   }
 }

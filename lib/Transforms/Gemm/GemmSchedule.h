@@ -201,10 +201,11 @@ protected:
                        const GemmExtents &extents, int64_t tileM,
                        int64_t tileN);
   /// Tiles of fewer rows than an MMA has, with these columns: where the result
-  /// has fewer, or where larger tiles leave more rows beyond M.
+  /// has fewer, or where larger tiles leave more rows beyond M. Their rows are
+  /// up to M rounded up to a multiple of `step`.
   static void addSwapped(const CandidateSink &add, const chip::Chip &chip,
-                         const GemmExtents &extents,
-                         ArrayRef<int64_t> tileNs);
+                         const GemmExtents &extents, ArrayRef<int64_t> tileNs,
+                         int64_t step);
   /// Checks that TMA can copy rows of a tile of D.
   LogicalResult checkRows(BlockwiseGemmOp op) const;
   /// The bytes of shared memory that do not grow with the number of stages:

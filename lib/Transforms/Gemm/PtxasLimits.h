@@ -23,13 +23,16 @@ inline constexpr int64_t kRow = 192;
 /// ten.
 inline constexpr int64_t kRowBesideAddends = 112;
 
-/// The columns of a row that a thread can sum. ptxas keeps loads of several
+/// True if the epilogue takes many registers: ptxas keeps loads of several
 /// addends, or of f32 ones, in flight.
-inline int64_t getMostColumns(const GemmProblem &problem) {
+inline bool hasLargeEpilogue(const GemmProblem &problem) {
   Type c = problem.getElementType(gemm::Operand::C);
-  bool takesMore =
-      (c && c.isF32()) || (problem.hasAddends() && problem.function);
-  return takesMore ? kRowBesideAddends : kRow;
+  return (c && c.isF32()) || (problem.hasAddends() && problem.function);
+}
+
+/// The columns of a row that a thread can sum.
+inline int64_t getMostColumns(const GemmProblem &problem) {
+  return hasLargeEpilogue(problem) ? kRowBesideAddends : kRow;
 }
 
 /// Whether ptxas may spill where a thread sums so many columns. It spills
@@ -41,6 +44,20 @@ inline bool spillsRow(int64_t columns, bool sharesRow, int64_t bScales,
   return columns > (sharesRow                         ? kMostShared
                     : bScales > 2 || problem.function ? kMostBesideMore
                                                       : kMost);
+}
+
+/// Whether ptxas may spill sums of a tile with operands swapped. A thread has A
+/// scales of a quarter of the rows, and in tiles of 128 columns twice as many
+/// addresses. Found in kernels of all tiles, each with nine epilogues.
+inline bool spillsSwapped(int64_t rows, int64_t columns,
+                          const GemmProblem &problem) {
+  if (columns == 64)
+    return rows > 96 && hasLargeEpilogue(problem);
+  Type d = problem.getElementType(gemm::Operand::D);
+  return rows > (hasLargeEpilogue(problem)            ? 16
+                 : !problem.storesSums()              ? 32
+                 : d.getIntOrFloatBitWidth() == 16 ? 80
+                                                      : 64);
 }
 
 /// Whether sums stay in place where two loops add to them. One loop keeps more

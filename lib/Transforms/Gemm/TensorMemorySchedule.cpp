@@ -39,7 +39,9 @@ void TensorMemorySchedule::addCandidates(const CandidateSink &add,
         }
   for (int64_t tileN : {64, 128})
     addSplit(add, chip, extents, 64, tileN);
-  addSwapped(add, chip, extents, {64, 128});
+  // Tensor cores apply the scales of 32 rows at a time.
+  constexpr int64_t kRowsOfScales = 32;
+  addSwapped(add, chip, extents, {64, 128}, kRowsOfScales);
 }
 
 bool TensorMemorySchedule::swapsOperands() const {
@@ -68,6 +70,8 @@ FragmentType TensorMemorySchedule::getFragment() const {
       getAccumulatorRing().getAccumulator().getFragmentLayout());
 }
 bool TensorMemorySchedule::spills() const {
+  if (swapsOperands())
+    return ptxas::spillsSwapped(tileM, tileN, problem);
   return ptxas::spillsRow(getFragment().getColumnsPerThread(), sharesRows(),
                           getNumBScales(), problem);
 }
@@ -183,6 +187,12 @@ LogicalResult TensorMemorySchedule::checkMma(BlockwiseGemmOp op,
 LogicalResult
 TensorMemorySchedule::checkSwapped(BlockwiseGemmOp op,
                                    const chip::Chip &chip) const {
+  // The proof takes the CTAs of such a cluster one by one, but a work queue
+  // gives all of them their tiles.
+  if (cluster.k > 1 && isDynamic())
+    return emitNoKernel(op, chip)
+           << "scheduler = clc does not go with split_k, which is for so few "
+              "tiles that all begin at once; set scheduler = persistent";
   if (tileN != 64 && tileN != kMmaRows)
     return emitNoKernel(op, chip)
            << "tile N must be 64 or 128 where operands are swapped, since its "
@@ -226,9 +236,13 @@ LogicalResult TensorMemorySchedule::checkChunks(BlockwiseGemmOp op) const {
 
 LogicalResult TensorMemorySchedule::chooseAccumulators(BlockwiseGemmOp op,
                                                        const chip::Chip &chip) {
+  // More hide nothing, but a lap of the ring is copied as often.
+  constexpr int64_t kEnough = 8;
   int64_t columns = getAccumulatorRing().getStageColumns();
   int64_t most = chip.tensorMemoryColumns / columns;
-  accumulators = pinned.accumulators ? pinned.accumulators : most;
+  accumulators = pinned.accumulators ? pinned.accumulators
+                 : swapsOperands()   ? std::min(most, kEnough)
+                                     : most;
   if (accumulators > most)
     return op->emitOpError()
            << accumulators << " accumulators of " << columns

@@ -2,6 +2,7 @@
 // Configurations that were the fastest where they were measured.
 
 #include "TunedTable.h"
+#include "fp8/Chip/Machine.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
@@ -73,6 +74,18 @@ TunedTable::read(StringRef path, const chip::Chip &chip, MLIRContext *context,
                        << ", but kernels are lowered for " << chip.name
                        << "; use a table that was measured on that chip";
   TunedTable result;
+  if (const llvm::json::Array *constants = table->getArray("constants"))
+    for (const llvm::json::Value &constant : *constants) {
+      result.constants.push_back(constant.getAsString().value_or("").str());
+      if (llvm::none_of(chip::getMachineConstants(),
+                        [&](const chip::MachineConstant &known) {
+                          return known.isFitted &&
+                                 known.name == result.constants.back();
+                        }))
+        return emitError() << "the tuned table '" << path << "' names '"
+                           << result.constants.back()
+                           << "', which is no constant that is fitted";
+    }
   for (auto [index, value] : llvm::enumerate(*entries)) {
     std::string problem;
     if (!readEntry(value, context, result.entries.emplace_back(), problem))

@@ -28,9 +28,14 @@ public:
   const Entry *lookup(const GemmExtents &extents) const;
 
   ArrayRef<Entry> getEntries() const { return entries; }
+  /// The constants of a machine that are fitted to the entries; all if none.
+  const std::vector<std::string> &getFittedConstants() const {
+    return constants;
+  }
 
 private:
   SmallVector<Entry, 0> entries;
+  std::vector<std::string> constants;
 };
 
 } // namespace mlir::fp8

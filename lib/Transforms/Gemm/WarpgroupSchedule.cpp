@@ -72,7 +72,9 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
   for (int64_t tileM : {64, 128})
     for (int64_t tileN : tileNs)
       addSplit(add, chip, extents, tileM, tileN);
-  addSwapped(add, chip, extents, {64, 128, 192, 256});
+  // CTAs that divide K want eight rows each.
+  constexpr int64_t kRowsOfTwo = 16;
+  addSwapped(add, chip, extents, {64, 128, 192, 256}, kRowsOfTwo);
 }
 
 //===----------------------------------------------------------------------===//
