@@ -4,7 +4,7 @@
 what the model takes for each row of a CSV file of `./dev bench --all`, how long that took
 there, and how much longer than the fastest that is.
 
-usage: chooser.py [CSV] [--fp8-opt=FILE] [--chip=NAME] [--machine=NAME] [--tuned=FILE] [--most=PERCENT] [--most-us=US]
+usage: chooser.py [CSV] [--fp8-opt=FILE] [--chip=NAME] [--scales=mx] [--machine=NAME] [--tuned=FILE] [--most=PERCENT] [--most-us=US]
 
 CSV is by default that of benchmark/results whose measurements are the latest. Where the model's first
 choice was not measured, marked with a star, the first of its ranking that was counts. The ranking has each
@@ -147,6 +147,7 @@ def main():
     parser.add_argument("csv", nargs="?", help="measurements; by default the last of benchmark/results")
     parser.add_argument("--fp8-opt", default=os.path.join(HERE, "..", "build", "bin", "fp8-opt"))
     parser.add_argument("--chip", default="sm_90a")
+    parser.add_argument("--scales", choices=sorted(SCALES), default="f32", help="mx: those of MXFP8")
     parser.add_argument("--machine", default="", help="as --fp8-choose-config takes it; by default the chip's")
     parser.add_argument("--tuned", default="", metavar="FILE", help="a table of measured configurations, such as the package has of a GPU: the choice is then that of fp8.gemm")
     parser.add_argument("--most-us", type=float, default=math.inf, help="leave out rows that take longer: a short survey of them runs into the power limit")
@@ -158,7 +159,7 @@ def main():
     if not measured:
         sys.exit("chooser.py: %s has no right measurement of ours" % path)
     measured = {shape: of_shape for shape, of_shape in measured.items() if min(of_shape.values()) <= options.most_us}
-    lines, losses, stars = compare(measured, rank(options.fp8_opt, sorted(measured), options.chip, options.machine, options.tuned))
+    lines, losses, stars = compare(measured, rank(options.fp8_opt, sorted(measured), options.chip, options.machine, options.tuned, options.scales))
     print("\n".join(lines))
     mean = 100 * (math.exp(sum(map(math.log, losses)) / len(losses)) - 1)
     print("\n%s: %d rows, %d of whose first choices were not measured; lost: %.2f %% in the geometric mean, %.1f %% at most, no more than 3 %% in %.0f %% of them" % (

@@ -13,8 +13,8 @@ using Digit = RegisterLayout::Digit;
 /// The layouts, each a table of unit, extent, axis, stride. Those of tensor
 /// memory follow from the lanes that a warp reaches (PTX ISA, tcgen05 data path
 /// layouts and access restrictions; tcgen05.ld, shapes 32x32b and, of swapped
-/// products, 16x256b); those of products in registers from the registers of wgmma (PTX ISA, register fragments of
-/// wgmma.mma_async, D).
+/// products, 16x256b); those of products in registers from the registers of
+/// wgmma (PTX ISA, register fragments of wgmma.mma_async, D).
 static SmallVector<Digit, 8> getDigitsOf(FragmentType type) {
   constexpr Axis kRow = RegisterLayout::Row, kColumn = RegisterLayout::Column;
   ArrayRef<int64_t> shape = type.getShape();

@@ -59,9 +59,9 @@ LogicalResult mlir::fp8::verifyStore(Operation *op, FragmentType fragment,
                               "'of_warps' in the queue's type");
   int64_t columns = tile.getColumns(), block = layout.getColumnBlock();
   if (fragment.isSwapped() && columns != block)
-    return op->emitOpError() << "the tile must have the " << block
-                             << " columns that a warp holds (Q2), but got "
-                             << columns;
+    return op->emitOpError()
+           << "the tile must have the " << block
+           << " columns that a warp holds (Q2), but got " << columns;
   // Both threads of a row may stage it as one.
   bool isOfWarp = columns == layout.getRun(RegisterLayout::Column,
                                            RegisterLayout::Unit::Lane);

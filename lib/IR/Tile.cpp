@@ -218,7 +218,8 @@ static LogicalResult verifyScaleSlots(MmaOp op) {
                           << "' in its type";
 }
 
-/// (A6) B's rows, swapped A's, lie in the tiles of their scales, as far as constants tell.
+/// (A6) B's rows, swapped A's, lie in the tiles of their scales, as far as
+/// constants tell.
 static LogicalResult verifyFirstRow(MmaOp op) {
   APInt row;
   if (!op.getBRow() || !matchPattern(op.getBRow(), m_ConstantInt(&row)))
@@ -231,11 +232,10 @@ static LogicalResult verifyFirstRow(MmaOp op) {
           first = row.getSExtValue();
   if (first >= 0 && first <= most && first % kStep == 0)
     return success();
-  return op.emitOpError() << "names row " << first
-                          << " of the first tile of " << name
-                          << "'s scales, but " << rows << " rows of " << name
-                          << " begin at a multiple of " << kStep << " up to "
-                          << most << " (A6)";
+  return op.emitOpError() << "names row " << first << " of the first tile of "
+                          << name << "'s scales, but " << rows << " rows of "
+                          << name << " begin at a multiple of " << kStep
+                          << " up to " << most << " (A6)";
 }
 
 LogicalResult MmaOp::verify() {

@@ -40,8 +40,10 @@ ParseResult mlir::fp8::parseAccumulatorOptions(AsmParser &parser,
   static constexpr StringRef kKeywords[] = {"cta_group", "scale_slots",
                                             "swapped"};
   ArrayRef<StringRef> keywords = kKeywords;
-  while (!keywords.empty() && succeeded(parser.parseOptionalComma())) {
+  while (succeeded(parser.parseOptionalComma())) {
     SMLoc loc = parser.getCurrentLocation();
+    if (keywords.empty())
+      return parser.emitError(loc, "expected nothing behind ") << kKeywords[2];
     StringRef keyword;
     if (failed(parser.parseOptionalKeyword(&keyword, keywords))) {
       InFlightDiagnostic error = parser.emitError(loc, "expected ");
@@ -52,14 +54,14 @@ ParseResult mlir::fp8::parseAccumulatorOptions(AsmParser &parser,
     while (keywords.front() != keyword)
       keywords = keywords.drop_front();
     keywords = keywords.drop_front();
-    if (keyword == "swapped")
+    if (keyword == "swapped") {
       options.swapped = true;
-    else if (keyword == "cta_group"
-                 ? parseCtaGroupValue(parser, options.ctaGroup)
-                 : ParseResult(failure(parser.parseEqual() ||
-                                       parser.parseInteger(
-                                           options.scaleSlots))))
+    } else if (keyword == "cta_group") {
+      if (parseCtaGroupValue(parser, options.ctaGroup))
+        return failure();
+    } else if (parser.parseEqual() || parser.parseInteger(options.scaleSlots)) {
       return failure();
+    }
   }
   return success();
 }

@@ -97,9 +97,9 @@ Type TmemType::parse(AsmParser &parser) {
   if (parser.parseLess() || parseShapedElement(parser, shape, elementType) ||
       parseAccumulatorOptions(parser, options) || parser.parseGreater())
     return {};
-  return parser.getChecked<TmemType>(
-      parser.getContext(), ArrayRef(shape), elementType, options.ctaGroup,
-      options.scaleSlots, options.swapped);
+  return parser.getChecked<TmemType>(parser.getContext(), ArrayRef(shape),
+                                     elementType, options.ctaGroup,
+                                     options.scaleSlots, options.swapped);
 }
 
 void TmemType::print(AsmPrinter &printer) const {
@@ -141,9 +141,8 @@ int64_t TmemType::countColumns(int64_t rows, int64_t columns, int64_t ctaGroup,
 }
 
 /// (O5) Columns of D are the rows of the MMA.
-static LogicalResult
-verifySwapped(function_ref<InFlightDiagnostic()> emitError,
-              ArrayRef<int64_t> shape, int64_t ctaGroup) {
+static LogicalResult verifySwapped(function_ref<InFlightDiagnostic()> emitError,
+                                   ArrayRef<int64_t> shape, int64_t ctaGroup) {
   if (ctaGroup != 1)
     return emitError() << "a swapped accumulator belongs to one CTA (O5), but "
                           "got cta_group = "
@@ -157,7 +156,8 @@ verifySwapped(function_ref<InFlightDiagnostic()> emitError,
   if (shape[0] < step || shape[0] > kMostSwappedRows || shape[0] % step)
     return emitError() << "a swapped accumulator of " << shape[1]
                        << " columns has a multiple of " << step
-                       << " rows up to " << kMostSwappedRows
+                       << " rows up to "
+                       << llvm::alignDown(kMostSwappedRows, step)
                        << " (O5), but got " << shape[0];
   return success();
 }

@@ -28,12 +28,15 @@ getColumns(FragmentType sums, int64_t part, int64_t scales) {
     return ranges;
   }
   // A product has 64 columns of each warpgroup, whose parts follow one another.
+  // Fewer may share a scale.
   constexpr int64_t kColumns = 64;
   int64_t parts =
-      sums.getRegisterLayout().getExtent(RegisterLayout::Unit::Part);
+              sums.getRegisterLayout().getExtent(RegisterLayout::Unit::Part),
+          width = std::min(kColumns, columns / scales);
   for (int64_t first = part * kColumns; first < columns;
        first += parts * kColumns)
-    ranges.push_back({first, kColumns});
+    for (int64_t of = 0; of < kColumns; of += width)
+      ranges.push_back({first + of, width});
   return ranges;
 }
 
@@ -135,6 +138,12 @@ void Provenance::walkTilesOfScales(MmaOp mma, unsigned half,
                                   atLeast(constant(most), row)}),
             "the first row of " + columns.letter +
                 "'s scales must be in their first tile");
+    // A column of tensor memory has the scales of so many rows.
+    constexpr int64_t kStep = 32;
+    requireEqual(table.get(Expr::Remainder, {row, constant(kStep)}),
+                 constant(0),
+                 "the first row of " + columns.letter +
+                     "'s scales must be a multiple of 32");
   }
   for (auto [number, tile] : llvm::enumerate(mma.getScales().drop_front()))
     requirePlace(get(tile), columns,

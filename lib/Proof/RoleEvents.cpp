@@ -94,16 +94,21 @@ void EventWalker::readAccumulator(Operation *op, Value accumulator,
   // Matrices are of 16 lanes.
   int64_t columns = layout.getNumRegisters(), halves = 1;
   constexpr int64_t kLanes = 16;
+  StringRef kind = fragment.getLayout() == FragmentLayout::LaneHalves
+                       ? "tensor load of halves"
+                       : "tensor load";
   if (!layout.isOneRow()) {
+    kind = "tensor load of matrices";
     columns = fragment.getShape()[along];
-    halves = layout.getRun(RegisterLayout::getOther(along), Unit::Lane) / kLanes;
+    halves =
+        layout.getRun(RegisterLayout::getOther(along), Unit::Lane) / kLanes;
   }
   int64_t load = getLoadColumns(columns);
   for (int64_t half = 0; half < halves; ++half)
     for (int64_t column = 0; column < columns; column += load) {
       Quantity its = from;
       its.constant += column + ((half * kLanes) << 16);
-      add("tensor load", op, kAll, {{"from", its}}, out);
+      add(kind, op, kAll, {{"from", its}}, out);
     }
   add("tensor wait", op, kAll, {}, out);
 }

@@ -96,8 +96,10 @@ constexpr Row kRows[] = {
      "#from #columns"},
     {"tcgen05.fence::before_thread_sync", "tensor fence before", ""},
     {"tcgen05.fence::after_thread_sync", "tensor fence after", ""},
-    {"tcgen05.ld.sync.aligned.*", "tensor load", "- #from"},
-    {"tcgen05.ld.sync.aligned.*", "tensor load", "- #from -"},
+    {"tcgen05.ld.sync.aligned.32x32b.*", "tensor load", "- #from"},
+    {"tcgen05.ld.sync.aligned.16x32bx2.*", "tensor load of halves",
+     "- #from -"},
+    {"tcgen05.ld.sync.aligned.16x256b.*", "tensor load of matrices", "- #from"},
     {"tcgen05.wait::ld.sync.aligned", "tensor wait", ""},
     // Products.
     {"tcgen05.mma.cta_group::1.kind::*.collector::a::discard", "multiply",

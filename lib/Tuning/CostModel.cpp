@@ -53,8 +53,9 @@ public:
       : machine(machine), kernel(kernel) {}
 
   double getTensor() const {
-    return getPacedMma() / (kernel.promotes ? machine.sustainedShare
-                                            : machine.scaledShare) +
+    bool isScaled = !kernel.promotes && machine.scaledShare > 0;
+    return getPacedMma() /
+               (isScaled ? machine.scaledShare : machine.sustainedShare) +
            bytesFromL2() * machine.l2PowerCycles;
   }
   /// What the power limit allows, if all SMs are at work: products draw power,
@@ -100,7 +101,10 @@ public:
   /// A slot is full again a latency after it was handed back; the others have
   /// to last that long.
   double getDepth() const {
-    double latency = machine.loadLatencyNs * machine.gigahertz;
+    double latency = machine.loadLatencyNs;
+    if (kernel.sharesA || kernel.sharesB)
+      latency += machine.sharedLatencyNs;
+    latency *= machine.gigahertz;
     return latency / (std::max<int64_t>(kernel.config.stages - 1, 1) *
                       kernel.blocksPerStage);
   }
@@ -270,8 +274,8 @@ KernelModel::KernelModel(const Machine &machine, const KernelShape &kernel)
     // accumulator of its own.
     double read = us(block.getTransfer());
     epilogueUs += read;
-    laterEpilogueUs =
-        us(machine.betweenTilesCycles) + (kernel.config.accumulators > 1 ? 0 : read);
+    laterEpilogueUs = us(machine.betweenTilesCycles) +
+                      (kernel.config.accumulators > 1 ? 0 : read);
   } else if (!kernel.warpgroups) {
     constexpr double kBeside = 0.5, kStraddlingCycles = 1800;
     laterEpilogueUs -= us(kBeside * machine.epilogueCycles);
@@ -360,15 +364,25 @@ double KernelModel::getDividedShare(const Problem &problem) const {
 static double getLanesUs(const Machine &machine, const Problem &problem,
                          const KernelShape &kernel,
                          const Prediction &prediction) {
-  constexpr double kTileCycles = 300, kBlockCycles = 33;
-  // The first tile waits for its first copy anyway.
+  constexpr double kBlockCycles = 33;
   if (kernel.asksForBScales)
-    return (prediction.waves - 1) * kTileCycles / machine.gigahertz / 1e3;
+    return (prediction.waves - 1) * machine.firstScalesCycles /
+           machine.gigahertz / 1e3;
   if (!kernel.config.lanesLoadBScales)
     return 0;
   return prediction.waves *
-         (kTileCycles - kBlockCycles * ceilDiv(problem.k, kBlock)) /
+         (machine.firstScalesCycles -
+          kBlockCycles * ceilDiv(problem.k, kBlock)) /
          machine.gigahertz / 1e3;
+}
+
+/// What the last tile waits for its B scales when all else has come. The first
+/// tile's come with its first copy.
+static double getLastScalesUs(const Machine &machine, const KernelShape &kernel,
+                              const Prediction &prediction) {
+  if (kernel.warpgroups || !kernel.asksForBScales || prediction.waves == 1)
+    return 0;
+  return machine.firstScalesCycles / machine.gigahertz / 1e3;
 }
 
 /// What a constant B takes off the launch of a programmatic kernel, whose first
@@ -395,7 +409,8 @@ std::optional<Predictions> KernelModel::predict(const Problem &problem,
   Prediction bounds = getBounds(problem);
   auto loopEnd = bounds.bounds.begin() + static_cast<int>(Bound::Dram);
   double dram = *loopEnd, later = double(bounds.waves - 1) * laterEpilogueUs,
-         last = bounds.epilogue - later,
+         last = bounds.epilogue - later +
+                getLastScalesUs(*machine, kernel, bounds),
          early = machine->earlyUs + getConstantUs(problem, bounds),
          lanes = getLanesUs(*machine, problem, kernel, bounds);
   // A norm is no less than the largest of its values.

@@ -32,9 +32,8 @@ public:
   Constants(const Machine &start, const std::vector<std::string> &names)
       : start(start) {
     auto isNamed = [&](const chip::MachineConstant &constant) {
-      return names.empty() ||
-             std::find(names.begin(), names.end(), constant.name) !=
-                 names.end();
+      return names.empty() || std::find(names.begin(), names.end(),
+                                        constant.name) != names.end();
     };
     // A constant of 0 has no scale to be moved by.
     for (const chip::MachineConstant &constant : chip::getMachineConstants())
@@ -135,7 +134,8 @@ class Fitter {
 public:
   Fitter(const Machine &start, const std::vector<Measurement> &measured,
          const std::vector<std::string> &names)
-      : constants(start, names), measured(measured), groups(groupByProblem(measured)),
+      : constants(start, names), measured(measured),
+        groups(groupByProblem(measured)),
         stay(kStay * kStay * measured.size()) {}
 
   Machine run() {

@@ -236,8 +236,8 @@ TEST_F(RegisterLayoutTest, SwappedAccumulatorsAreWhatTcgen05Loads) {
           int64_t lane =
               32 * quarter + kMatrixLanes * (reg / perHalf) + matrix.row;
           // Layouts D and F.
-          int64_t row = columns == 128 ? lane
-                                       : kMatrixLanes * quarter + lane % 32;
+          int64_t row =
+              columns == 128 ? lane : kMatrixLanes * quarter + lane % 32;
           expectPlace(layout.getPlace(reg, thread % 32, quarter), matrix.column,
                       row);
         }

@@ -89,7 +89,7 @@ func.func private @swapped_columns(!fp8.mma_warp<!fp8.output_pipeline<2, 32x96xf
 
 // -----
 
-// expected-error @below {{a swapped accumulator of 128 columns has a multiple of 16 rows up to 120 (O5), but got 24}}
+// expected-error @below {{a swapped accumulator of 128 columns has a multiple of 16 rows up to 112 (O5), but got 24}}
 func.func private @swapped_rows(!fp8.mma_warp<!fp8.output_pipeline<2, 24x128xf32, swapped>>)
 
 // -----
@@ -111,3 +111,8 @@ func.func private @swapped_scaled_rows(!fp8.mma_warp<!fp8.output_pipeline<2, 48x
 
 // expected-error @below {{a swapped accumulator of 96 rows with 40 scale_slots takes 576 of the 512 columns of tensor memory (O3)}}
 func.func private @swapped_scales(!fp8.mma_warp<!fp8.output_pipeline<1, 96x128xf32, scale_slots = 40, swapped>>)
+
+// -----
+
+// expected-error @below {{expected nothing behind swapped}}
+func.func private @behind_swapped(!fp8.mma_warp<!fp8.output_pipeline<1, 96x128xf32, swapped, scale_slots = 2>>)

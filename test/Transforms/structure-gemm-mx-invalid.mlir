@@ -39,7 +39,7 @@ func.func @accumulators(%a: memref<?x?xf8E4M3FN>, %as: !mx, %b: memref<?x?xf8E4M
 
 !mx = memref<?x?x32x16xf8E8M0FNU>
 func.func @split(%a: memref<?x?xf8E4M3FN>, %as: !mx, %b: memref<?x?xf8E4M3FN>, %bs: !mx, %d: memref<?x?xbf16>) {
-  // expected-error @below {{cannot become a kernel for sm_100a: CTAs that divide K exchange sums of tiles of fewer than 128 rows, but tile M is 128; set it to 64 or less, or remove split_k}}
+  // expected-error @below {{cannot become a kernel for sm_100a: CTAs that divide K exchange sums of tiles of fewer than 128 rows, but tile M is 128; set it to 64, or remove split_k}}
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, !mx, memref<?x?xf8E4M3FN>, !mx) outs(%d : memref<?x?xbf16>) config <tile = 128 x 128 x 128, split_k = 2>
   return
 }

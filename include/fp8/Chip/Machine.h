@@ -37,6 +37,9 @@ struct Machine {
   /// sum; and the cost for each further part of the columns with its own B
   /// scales.
   double promotionCycles, scalePartCycles;
+  /// How long a tile's first product, or promotion, waits for B scales that
+  /// lanes load. The first tile waits for its first copy anyway.
+  double firstScalesCycles;
   /// Bytes of accumulators that the warps of an SM read from tensor memory in a
   /// cycle; 0 where products are in registers.
   double transferBytesPerCycle;
@@ -50,8 +53,9 @@ struct Machine {
   /// Bytes that memory moves in a nanosecond, and those that one SM draws while
   /// memory does not wait.
   double dramBytesPerNs, dramBytesPerNsOfOne;
-  /// The latency of a copy under load.
-  double loadLatencyNs;
+  /// The latency of a copy under load; and what it adds that a slot is handed
+  /// back by all CTAs that share its copies.
+  double loadLatencyNs, sharedLatencyNs;
   /// The time of a row of a box outside the operand, for all SMs together, if
   /// nothing else holds them up; sixteen of a box cost nothing.
   double fillPs;

@@ -81,7 +81,7 @@ def Fp8_TmemType : Fp8_Type<"Tmem", "tmem", [], "accumulator"> {
 
     An MMA has at least 64 rows. With `swapped` these are the columns of D, so that D may have fewer rows: the MMA takes B for A and A for B,
     and computes the transpose. Column n is then where row n is otherwise, and row m where column m is. (O5) The accumulator has 64 or 128
-    columns, belongs to one CTA, and has at most 120 rows: a multiple of 8, or of 16 with 128 columns.
+    columns and belongs to one CTA. Its rows are a multiple of 8 up to 120; with 128 columns, of 16 up to 112.
 
     With `scale_slots` the columns of tensor memory that follow hold the scales of so many products. Each has four for the MMA's rows, then
     four for each 128 of its columns. (O4) Each CTA has 128 of the MMA's rows then, and its columns are a multiple of 32 (PTX ISA,
@@ -151,7 +151,7 @@ def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment", [], "sum"> {
     int64_t getColumnsPerThread() const;
     /// The consecutive rows that a warp holds.
     int64_t getRowsPerWarp() const;
-    /// True if it consists of products in registers (wgmma).
+    /// True if it consists of parts in the layouts of products in registers (wgmma). Some accumulators are read in these, too.
     bool isOfWarpgroups() const;
     /// True if the operands of the product were swapped: columns are the rows of the MMA.
     bool isSwapped() const;
@@ -208,8 +208,8 @@ def Fp8_OutputPipelineType
     (O1) `rows` is 64 or 128; for a pair, 128 or 256. (O2) `columns` is a multiple of 8 in 8..256; for a pair, or where a CTA has 128 rows,
     a multiple of 16 (PTX ISA, tcgen05.mma shapes). (O3) All stages fit the 512 columns of tensor memory; each takes its columns, up to a
     multiple of 16. With `scale_slots` a stage also has columns for scales (`!fp8.tmem`); (O4) each CTA has 128 of the MMA's rows, and
-    its columns are a multiple of 32, then. With `swapped` the columns of D are the MMA's rows: (O5) there are 64 or 128 of one CTA, and at
-    most 120 rows, a multiple of 8, or of 16 with 128 columns.
+    its columns are a multiple of 32, then. With `swapped` the columns of D are the MMA's rows: (O5) there are 64 or 128 of one CTA, and
+    the rows are a multiple of 8 up to 120; with 128 columns, of 16 up to 112.
 
     Example: `!fp8.output_pipeline<2, 128x128xf32>`, `!fp8.output_pipeline<4, 256x128xf32, cta_group = 2>`,
     `!fp8.output_pipeline<2, 256x128xf32, cta_group = 2, scale_slots = 4>`, `!fp8.output_pipeline<4, 16x128xf32, swapped>`.

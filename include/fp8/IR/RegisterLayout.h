@@ -100,8 +100,8 @@ public:
   /// hold together.
   int64_t getScaleStep() const;
 
-  /// The axis along which the parts lie one after the other; none for fragments
-  /// read from tensor memory, which have no parts.
+  /// The axis along which the parts lie one after the other; none in the
+  /// layouts of tensor memory alone, which have no parts.
   std::optional<Axis> getPartAxis() const;
   /// The unit that stages a tile of its rows for a store: a warp (`Lane`) or a
   /// warpgroup (`Warp`).

@@ -40,7 +40,8 @@ struct KernelShape {
   /// counted.
   int64_t storeColumns = 0;
   bool constantB = false; ///< B and its scales are loaded before the wait
-  /// Each tile waits for a load of its B scales before its first product.
+  /// Each tile waits for a load of its B scales before its first product, or
+  /// before its first promotion.
   bool asksForBScales = false;
 };
 

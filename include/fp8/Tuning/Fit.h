@@ -31,10 +31,10 @@ struct Fit {
 Fit judge(const Machine &machine, const std::vector<Measurement> &measured);
 
 /// The constants that are fitted (MachineConstant::isFitted), or those of them
-/// that `names` has unless it is empty, from those of `start`; the others stay. What the measurements do not determine stays near
-/// `start`, too. The differences between the kernels of a problem count more
-/// than their common error, since a choice is made between them; and an outlier
-/// counts little.
+/// that `names` has unless it is empty, from those of `start`; the others stay.
+/// What the measurements do not determine stays near `start`, too. The
+/// differences between the kernels of a problem count more than their common
+/// error, since a choice is made between them; and an outlier counts little.
 Fit fit(const Machine &start, const std::vector<Measurement> &measured,
         const std::vector<std::string> &names = {});
 

@@ -76,7 +76,8 @@ SmallVector<Value> mlir::fp8::readAccumulator(Value address,
           : startMatrixLoads(address, part.layout, instructions));
 }
 
-RoleValues mlir::fp8::getRoleAfterSums(Operation *op, Instructions &instructions) {
+RoleValues mlir::fp8::getRoleAfterSums(Operation *op,
+                                       Instructions &instructions) {
   RoleValues role = getRole(op);
   if (role.promotes)
     role.lane = instructions.keepInLoop(role.lane);
@@ -90,9 +91,8 @@ RoleValues mlir::fp8::getRoleAfterSums(Operation *op, Instructions &instructions
 /// zero: pairs of zeros.
 static SmallVector<Value> spellZero(ZeroOp op, Operands<ZeroOp>,
                                     Instructions &to) {
-  return SmallVector<Value>(op.getFragment().getType().getColumnsPerThread() /
-                                2,
-                            to.zeroPair());
+  return SmallVector<Value>(
+      op.getFragment().getType().getColumnsPerThread() / 2, to.zeroPair());
 }
 
 /// read: load and wait.

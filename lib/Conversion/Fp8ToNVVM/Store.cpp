@@ -97,11 +97,12 @@ struct LowerStore : public KernelPattern<StoreAtOp> {
         layout.isOneRow() ||
         (layout.getStager() == Unit::Warp && getBytes(element) == 1);
     RoleValues role = getRole(op);
-    Value slot = FragmentStore(op, operands,
-                               hasManyAddresses ? getRoleAfterSums(op, instructions)
-                                                : role,
-                               role.lane, rewriter)
-                     .lower();
+    Value slot =
+        FragmentStore(op, operands,
+                      hasManyAddresses ? getRoleAfterSums(op, instructions)
+                                       : role,
+                      role.lane, rewriter)
+            .lower();
     rewriter.replaceOp(op, slot);
     return success();
   }

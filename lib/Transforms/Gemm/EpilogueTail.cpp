@@ -17,8 +17,7 @@ class EpilogueTail : public KernelBuilder {
 public:
   explicit EpilogueTail(const KernelBuilder &base) : KernelBuilder(base) {}
 
-  void build(Value sums, Value row, Value column,
-             MutableArrayRef<Value> ends);
+  void build(Value sums, Value row, Value column, MutableArrayRef<Value> ends);
 
 private:
   Value addBias(Value sums, Value &end);

@@ -295,12 +295,16 @@ LogicalResult GemmSchedule::checkSplit(BlockwiseGemmOp op,
                                        const chip::Chip &chip) const {
   Type element = problem.getElementType(gemm::Operand::D);
   int64_t bits = element.getIntOrFloatBitWidth();
+  constexpr int64_t kLeastRows = 128; // for which operands are not swapped
   if (swapsOperands() && tileM % (8 * cluster.k))
     return emitNoKernel(op, chip)
            << "each of the " << cluster.k
            << " CTAs that divide K stores a share of tile M, which must be a "
               "multiple of 8 rows where operands are swapped, but tile M has "
-           << tileM << " rows; set it to a multiple of " << 8 * cluster.k;
+           << tileM << " rows; set "
+           << (8 * cluster.k < kLeastRows
+                   ? "it to a multiple of " + std::to_string(8 * cluster.k)
+                   : "split_k to 15 or less");
   if ((!swapsOperands() && tileN % (8 * cluster.k)) ||
       getStoredColumns() * bits % 128)
     return emitNoKernel(op, chip)

@@ -135,8 +135,8 @@ void buildEpilogueLoadRole(const KernelBuilder &base, ValueRange ends);
 
 /// Stores the sums of the tile in a row and a column of the grid, after what
 /// else the op does with them. Takes and advances the store queue, the ends of
-/// the rings that the epilogue load role fills, and the exchange, if CTAs divide
-/// K.
+/// the rings that the epilogue load role fills, and the exchange, if CTAs
+/// divide K.
 void buildEpilogueTail(const KernelBuilder &base, Value sums, Value row,
                        Value column, MutableArrayRef<Value> ends);
 

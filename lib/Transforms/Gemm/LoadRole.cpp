@@ -117,10 +117,10 @@ void LoadRole::loadTilesOfScales(Value stage, Value block, Value row,
                             std::pair(gemm::Operand::BScale, column)}) {
     Value first = getFirstScales(scales, at).first;
     for (int64_t tile = 0; tile < schedule.countScaleTiles(scales); ++tile) {
-      Value its = tile ? arith::AddIOp::create(builder, loc, first,
-                                               constant(tile))
-                             .getResult()
-                       : first;
+      Value its =
+          tile ? arith::AddIOp::create(builder, loc, first, constant(tile))
+                     .getResult()
+               : first;
       SmallVector<Value> coordinates = place(its, block);
       coordinates.append(2, constant(0));
       std::string name = schedule.getNameOfScales(scales, tile);
@@ -179,11 +179,11 @@ void LoadRole::build(ValueRange producers) {
       };
       if (!schedule.hasScaleRing()) {
         // Past the last block TMA fills with zeros.
-        Carried next = forEach(constant(0), getNumBlocks(), schedule.getStep(),
-                               carried, [&](Value block, ValueRange ends) {
-                                 return loadBlocks(ends, getBlock(block), m, n,
-                                                   column);
-                               });
+        Carried next =
+            forEach(constant(0), getNumBlocks(), schedule.getStep(), carried,
+                    [&](Value block, ValueRange ends) {
+                      return loadBlocks(ends, getBlock(block), m, n, column);
+                    });
         next.append(throttle);
         return next;
       }

@@ -54,10 +54,10 @@ inline bool spillsSwapped(int64_t rows, int64_t columns,
   if (columns == 64)
     return rows > 96 && hasLargeEpilogue(problem);
   Type d = problem.getElementType(gemm::Operand::D);
-  return rows > (hasLargeEpilogue(problem)            ? 16
-                 : !problem.storesSums()              ? 32
+  return rows > (hasLargeEpilogue(problem)         ? 16
+                 : !problem.storesSums()           ? 32
                  : d.getIntOrFloatBitWidth() == 16 ? 80
-                                                      : 64);
+                                                   : 64);
 }
 
 /// Whether sums stay in place where two loops add to them. One loop keeps more

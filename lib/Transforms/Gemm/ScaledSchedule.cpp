@@ -62,9 +62,8 @@ LogicalResult ScaledSchedule::checkMma(BlockwiseGemmOp op,
            << ", but got " << rows;
   constexpr int64_t kStep = 32; // columns of scales begin with such a row
   if (columns % kStep)
-    return emitNoKernel(op, chip)
-           << columnsName << " must be a multiple of " << kStep << kWhere
-           << ", but got " << columns;
+    return emitNoKernel(op, chip) << columnsName << " must be a multiple of "
+                                  << kStep << kWhere << ", but got " << columns;
   return success();
 }
 
@@ -111,8 +110,8 @@ LogicalResult ScaledSchedule::chooseColumns(BlockwiseGemmOp op,
     error << " and of scales";
   return error << " do not fit the " << chip.tensorMemoryColumns
                << " columns of tensor memory; set fewer accumulators"
-               << (pinned.stages ? " or stages" : "")
-               << ", or a smaller tile " << (swapsOperands() ? 'M' : 'N');
+               << (pinned.stages ? " or stages" : "") << ", or a smaller tile "
+               << (swapsOperands() ? 'M' : 'N');
 }
 
 LogicalResult ScaledSchedule::fit(BlockwiseGemmOp op, const chip::Chip &chip) {

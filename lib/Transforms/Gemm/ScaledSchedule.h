@@ -15,9 +15,7 @@ public:
   using TensorMemorySchedule::TensorMemorySchedule;
 
   /// The MMA has 128 rows for each CTA.
-  bool swapsOperands() const final {
-    return ctaGroup == 1 && tileM < kMmaRows;
-  }
+  bool swapsOperands() const final { return ctaGroup == 1 && tileM < kMmaRows; }
   /// Its accumulators have columns for the scales of each slot of the input
   /// ring.
   OutputPipelineType getAccumulatorRing() const final;
@@ -36,6 +34,9 @@ private:
   LogicalResult checkEdge(BlockwiseGemmOp op) const final;
   std::pair<int64_t, int64_t> getRingSpace() const final;
   void describe(tuning::KernelShape &shape) const final;
+  /// Another slot of the input ring gains more than to stage a part of the tile
+  /// while another is copied out (benchmark/notes/blackwell.md).
+  int64_t getStoreDepth() const final { return 1; }
   /// Makes both rings fit tensor memory, whose columns they share.
   LogicalResult chooseColumns(BlockwiseGemmOp op, const chip::Chip &chip);
 };

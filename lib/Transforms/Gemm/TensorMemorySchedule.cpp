@@ -49,6 +49,8 @@ bool TensorMemorySchedule::swapsOperands() const {
 }
 void TensorMemorySchedule::describe(tuning::KernelShape &shape) const {
   shape.swapped = swapsOperands();
+  shape.storeColumns = getStoreTile().getColumns();
+  shape.asksForBScales = hasScaleRing() && !problem.hasColumnScales();
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,7 +171,7 @@ LogicalResult TensorMemorySchedule::checkMma(BlockwiseGemmOp op,
     return emitNoKernel(op, chip)
            << "CTAs that divide K exchange sums of tiles of fewer than "
            << kMmaRows << " rows, but tile M is " << tileM
-           << "; set it to 64 or less, or remove split_k";
+           << "; set it to 64, or remove split_k";
   if (swapsOperands())
     return checkSwapped(op, chip);
   // PTX ISA, tcgen05.mma shapes.
@@ -184,11 +186,10 @@ LogicalResult TensorMemorySchedule::checkMma(BlockwiseGemmOp op,
   return success();
 }
 
-LogicalResult
-TensorMemorySchedule::checkSwapped(BlockwiseGemmOp op,
-                                   const chip::Chip &chip) const {
-  // The proof takes the CTAs of such a cluster one by one, but a work queue
-  // gives all of them their tiles.
+LogicalResult TensorMemorySchedule::checkSwapped(BlockwiseGemmOp op,
+                                                 const chip::Chip &chip) const {
+  // The proof takes the CTAs of such a cluster one by one, but a load role that
+  // throttles a scheduler acts for all of them.
   if (cluster.k > 1 && isDynamic())
     return emitNoKernel(op, chip)
            << "scheduler = clc does not go with split_k, which is for so few "

@@ -47,7 +47,7 @@ public:
 protected:
   LogicalResult fit(BlockwiseGemmOp op, const chip::Chip &chip) override;
   int64_t getOwnedColumns() const final;
-  int64_t getStoreDepth() const final;
+  int64_t getStoreDepth() const override;
   int64_t getScaleBlocks() const final { return getScaleGroup(); }
   void describe(tuning::KernelShape &shape) const override;
   std::pair<int64_t, int64_t> getRingSpace() const override;

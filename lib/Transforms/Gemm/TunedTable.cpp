@@ -74,7 +74,11 @@ TunedTable::read(StringRef path, const chip::Chip &chip, MLIRContext *context,
                        << ", but kernels are lowered for " << chip.name
                        << "; use a table that was measured on that chip";
   TunedTable result;
-  if (const llvm::json::Array *constants = table->getArray("constants"))
+  const llvm::json::Array *constants = table->getArray("constants");
+  if (table->get("constants") && !constants)
+    return emitError() << "'constants' of the tuned table '" << path
+                       << "' must be a list of names";
+  if (constants)
     for (const llvm::json::Value &constant : *constants) {
       result.constants.push_back(constant.getAsString().value_or("").str());
       if (llvm::none_of(chip::getMachineConstants(),

@@ -90,6 +90,25 @@ SCALED = [
     Fault("the next tile's columns", r"(fp8\.store %sum, %map_2\[%19, )%23", r"\1%22", "a sum and the box that it is stored to must have the same columns"),
 ]
 
+# Columns of D are the MMA's rows.
+SWAPPED = [
+    Fault("A of the first row", r"fp8\.tma_load %map\[%\w+, (%\w+)\]", r"fp8.tma_load %map[%c0, \1]", "A scales must be of the rows of the product"),
+    Fault("A scales of the first rows", r"(fp8\.tma_load %map_0\[%\w+, )%\w+", r"\1%c0", "A scales must be of the rows of the product"),
+    Fault("columns with a scale of their own", r"scales\((%\w+\[%\w+\]), (%\w+)\)", r"scales(\1, \2, %cst, \2, %cst)", "the B scale must be one that all lanes have", False),
+    Fault("shares of the first CTA", r"arith\.muli %cluster_block_id_x_\w+, %c8 ", "arith.muli %c0, %c8 ", "a sum and the box that it is stored to must have the same rows"),
+]
+
+SWAPPED_SCALED = [
+    Fault("A scales of the first tile", r"(fp8\.tma_load %map_0\[)%\w+", r"\1%c0", "A scales must be of the rows of the product"),
+    Fault("B scales of the first columns", r"(fp8\.tma_load %map_3\[)%\w+", r"\1%c0", "B scales must be of the columns of the product"),
+    Fault("A scales from the first row on", r"(scaled_by\([^)]*\) from )%\w+", r"\1%c0", "A scales must be of the rows of the product"),
+    Fault("scales of A and B exchanged", r"scaled_by\((%\w+), (%\w+)\)", r"scaled_by(\2, \1)", "the tile of the B scales must hold elements of 'b_scale'"),
+    Fault("A scales from a row before", r"(?s)( *)(fp8\.mma [^\n]*? from )(%\w+)", r"\1%before = arith.subi \3, %c128 : index\n\1\2%before",
+          "the first row of A's scales must be in their first tile"),
+    Fault("A scales from the middle of 32 rows", r"(?s)( *)(fp8\.mma [^\n]*? from )(%\w+)", r"\1%half = arith.constant 16 : index\n\1%middle = arith.addi \3, %half : index\n\1\2%middle",
+          "the first row of A's scales must be a multiple of 32"),
+]
+
 KERNELS = {
     "default": Kernel("sm_100a", None, DEFAULT),
     "multicast": Kernel("sm_100a", "tile = 256 x 160 x 128, cta_group = 2, cluster = 2 x 2", MULTICAST),
@@ -97,6 +116,8 @@ KERNELS = {
     "by rank": Kernel("sm_90a", "tile = 64 x 64 x 128, cluster = 2 x 1", BY_RANK),
     "two loads": Kernel("sm_90a", "tile = 64 x 64 x 128", TWO_LOADS, loads=2),
     "scaled": Kernel("sm_100a", "tile = 256 x 96 x 128, cta_group = 2, cluster = 2 x 2", SCALED, "mx"),
+    "swapped": Kernel("sm_100a", "tile = 16 x 128 x 128, split_k = 2", SWAPPED),
+    "swapped scaled": Kernel("sm_100a", "tile = 32 x 128 x 128", SWAPPED_SCALED, "mx"),
     "lanes": Kernel("sm_90a", "tile = 16 x 64 x 128, split_k = 2", LANES, "bf16"),
 }
 
