@@ -3,13 +3,13 @@
 
 #include "fp8/Register.h"
 
+#include "fp8/Backend/OptMain.h"
+#include "fp8/Backend/PTX.h"
+#include "fp8/Backend/Passes.h"
 #include "fp8/Conversion/Passes.h"
 #include "fp8/IR/Fp8.h"
 #include "fp8/Pipelines/Pipelines.h"
 #include "fp8/Planning/Passes.h"
-#include "fp8/Backend/OptMain.h"
-#include "fp8/Backend/PTX.h"
-#include "fp8/Backend/Passes.h"
 #include "fp8/Transforms/Passes.h"
 #include "mlir/IR/DialectRegistry.h"
 

@@ -30,8 +30,7 @@ mlir::fp8::LinearUse acme::AccumulateOp::getLinearUse(OpOperand &) {
 LogicalResult acme::ReleaseLateOp::inferReturnTypes(
     MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
     OpaqueProperties, RegionRange, SmallVectorImpl<Type> &types) {
-  auto stage =
-      dyn_cast<mlir::fp8::StageTypeInterface>(operands[0].getType());
+  auto stage = dyn_cast<mlir::fp8::StageTypeInterface>(operands[0].getType());
   if (!stage)
     return failure();
   types.push_back(stage.getEndType());

@@ -2,11 +2,11 @@
 // A compiler that embeds fp8: acme-compile INPUT.mlir CHIP KERNEL OUTPUT.ptx
 
 #include "Acme.h"
+#include "fp8/Backend/Emit.h"
 #include "fp8/Conversion/Passes.h"
 #include "fp8/Pipelines/Pipelines.h"
 #include "fp8/Planning/Passes.h"
 #include "fp8/Register.h"
-#include "fp8/Backend/Emit.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -85,7 +85,8 @@ static void printEdges(raw_ostream &os, const BarrierReport &barrier,
 void KernelReport::printGraph(raw_ostream &os) const {
   StringRef font = "fontname=\"Helvetica,Arial,sans-serif\"";
   os << "digraph " << quote(name) << " {\n"
-     << "  label=" << quote(Twine(name) + ", " + Twine(32 * cta.warps) + " threads")
+     << "  label="
+     << quote(Twine(name) + ", " + Twine(32 * cta.warps) + " threads")
      << "; labelloc=t; rankdir=LR; nodesep=0.35; ranksep=0.9; pad=0.2; "
         "bgcolor=white;\n"
      << "  graph [" << font << ", fontsize=16];\n"

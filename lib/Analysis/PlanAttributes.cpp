@@ -47,8 +47,8 @@ static Value getPlannedHandle(Operation *op) {
              : Value();
 }
 
-/// True if the queue is as store_queue made it, so that no copy reads a slot. It
-/// is linear: no loop takes it again.
+/// True if the queue is as store_queue made it, so that no copy reads a slot.
+/// It is linear: no loop takes it again.
 static bool isUnusedQueue(Value queue) {
   if (auto argument = dyn_cast<BlockArgument>(queue))
     return isa<StoreQueueType>(queue.getType()) &&

@@ -12,8 +12,9 @@ constexpr auto towardZero = SumRounding::TowardZero;
 constexpr auto nearest = SumRounding::NearestEven;
 constexpr int allBits = SumRule::kAllBits;
 
-// Those of mma.sync and wgmma were measured on an H200; those of tcgen05.mma are
-// of two published models of the B200, which agree. Only one of them has scales.
+// Those of mma.sync and wgmma were measured on an H200; those of tcgen05.mma
+// are of two published models of the B200, which agree. Only one of them has
+// scales.
 // clang-format off
 constexpr SumRule kRules[] = {
     // engine                 kind                       products perTerm terms    result rounding

@@ -117,12 +117,12 @@ constexpr Timing kB200 = [] {
   // long if nothing else takes less
   timing.dramBytes =
       148 / (148 * 1.965 / 7100 / 1.36 - 1 / timing.dramBytesOfOne);
-  timing.storeBytesOfOne = 31;        // published: a B300
-  timing.storeBytes = 148 * 20;       // published: 52 cycles for a KiB
-  timing.storeLatencyCycles = 300;    // assumed; published: 209, alone
-  timing.multiplyAdds = 8192;         // published
-  timing.productCycles = 0;           // published
-  timing.productLatencyCycles = 102;  // published: 136 with commit and wait
+  timing.storeBytesOfOne = 31;       // published: a B300
+  timing.storeBytes = 148 * 20;      // published: 52 cycles for a KiB
+  timing.storeLatencyCycles = 300;   // assumed; published: 209, alone
+  timing.multiplyAdds = 8192;        // published
+  timing.productCycles = 0;          // published
+  timing.productLatencyCycles = 102; // published: 136 with commit and wait
   timing.tensorMemory = {
       /*leastRows=*/128,           // published: 64 rows take as long
       /*pairCycles=*/3,            // published: 1 to 3

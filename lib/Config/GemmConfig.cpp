@@ -119,7 +119,8 @@ static std::vector<Field> makeFields() {
       makeField<&GemmConfig::l2Promotion>(
           "l2_promotion",
           Limits{128, 256, "the largest that a tensor map has", 128},
-          "bytes that L2 reads from memory where a copy of A or B reads some of "
+          "bytes that L2 reads from memory where a copy of A or B reads some "
+          "of "
           "them"),
       makeField<&GemmConfig::programmatic>(
           "launch", {"serial", "programmatic"},

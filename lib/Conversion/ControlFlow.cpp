@@ -78,9 +78,8 @@ void mlir::fp8::populateControlFlowConversions(const TypeConverter &converter,
   patterns.add<LowerExecuteRegion, LowerSelect>(converter,
                                                 patterns.getContext());
   // MLIR's patterns leave the yields of other ops than theirs as they are.
-  target.addDynamicallyLegalOp<scf::YieldOp>([&](scf::YieldOp op) {
-    return converter.isLegal(op.getOperandTypes());
-  });
+  target.addDynamicallyLegalOp<scf::YieldOp>(
+      [&](scf::YieldOp op) { return converter.isLegal(op.getOperandTypes()); });
   target.markUnknownOpDynamicallyLegal(
       [&](Operation *op) { return converter.isLegal(op); });
 }

@@ -31,7 +31,7 @@ private:
   struct Handle {
     Region *home;
     uint64_t summand; ///< what it adds to the sum while it is alive
-    bool isManaged; ///< consumed by the op around its region
+    bool isManaged;   ///< consumed by the op around its region
     bool isAlive = false;
   };
   struct Scope {

@@ -74,7 +74,8 @@ LogicalResult RoleThreadOp::verify() {
 // advance
 //===----------------------------------------------------------------------===//
 
-// The parity of the first lap stays what it is, so that loops need not carry it.
+// The parity of the first lap stays what it is, so that loops need not carry
+// it.
 LogicalResult AdvanceOp::canonicalize(AdvanceOp op, PatternRewriter &rewriter) {
   if (!countsSlots(op.getStages()) || op.getNextParity().use_empty())
     return failure();

@@ -8,9 +8,10 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-ParseResult mlir::fp8::parseRegisters(OpAsmParser &parser,
-               std::optional<OpAsmParser::UnresolvedOperand> &registers,
-               Type &type, UnitAttr &overwrites) {
+ParseResult mlir::fp8::parseRegisters(
+    OpAsmParser &parser,
+    std::optional<OpAsmParser::UnresolvedOperand> &registers, Type &type,
+    UnitAttr &overwrites) {
   if (succeeded(parser.parseOptionalKeyword("into")))
     overwrites = parser.getBuilder().getUnitAttr();
   else if (failed(parser.parseOptionalKeyword("accumulate")))
@@ -21,7 +22,8 @@ ParseResult mlir::fp8::parseRegisters(OpAsmParser &parser,
 }
 
 void mlir::fp8::printRegisters(OpAsmPrinter &printer, WarpgroupMmaOp,
-                           Value registers, Type type, UnitAttr overwrites) {
+                               Value registers, Type type,
+                               UnitAttr overwrites) {
   if (registers)
     printer << (overwrites ? "into(" : "accumulate(") << registers << " : "
             << type << ')';

@@ -111,14 +111,14 @@ std::map<uint32_t, ClockMap> mapClocks(const std::vector<Unit> &units) {
 class TrackReader {
 public:
   TrackReader(const ProfileTable &table, const Unit &unit, const ClockMap &map)
-      : table(table), unit(unit),
-        map(map), track{unit.cta,
-                        unit.head.multiprocessor,
-                        unit.role,
-                        {},
-                        {},
-                        unit.lost,
-                        double(unit.head.endTime - map.timer)} {}
+      : table(table), unit(unit), map(map),
+        track{unit.cta,
+              unit.head.multiprocessor,
+              unit.role,
+              {},
+              {},
+              unit.lost,
+              double(unit.head.endTime - map.timer)} {}
 
   /// `end`: of the CTA.
   Timeline::Track read(double end) {

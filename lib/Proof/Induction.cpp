@@ -99,9 +99,9 @@ SymbolicRun::guessInvariants(const State *previous, const State &state,
   if (!previous) {
     std::map<Terms, Linear> before = getStrongest(state);
     for (auto &[terms, second] : getStrongest(next))
-      if (auto first = before.find(terms);
-          first != before.end() && !(first->second == second) &&
-          !atoms.hasAnswers(second))
+      if (auto first = before.find(terms); first != before.end() &&
+                                           !(first->second == second) &&
+                                           !atoms.hasAnswers(second))
         invariants.push_back({first->second, second - first->second});
     return invariants;
   }

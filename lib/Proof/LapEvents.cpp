@@ -58,8 +58,8 @@ static Effect getEffect(const Event &event) {
 LapWalker::LapWalker(const KernelEvents &events, const BarrierSets &sets,
                      const RoleEvents &role, std::optional<unsigned> cursor,
                      std::optional<unsigned> variable)
-    : events(events), sets(sets), role(role),
-      variable(variable), result{&role, cursor, {}, {}} {
+    : events(events), sets(sets), role(role), variable(variable),
+      result{&role, cursor, {}, {}} {
   for (int64_t rank = 0; rank < events.clusterSize; ++rank)
     ranks.push_back(rank);
   findOwners(role.body);

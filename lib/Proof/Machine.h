@@ -85,8 +85,8 @@ struct Truth {
 
 enum class StepKind : uint8_t { Moved, Finished, Blocked, Undecided, Failed };
 
-/// The slot that a Wait or a Drain is about, as the other side counts slots, and
-/// the ends of that side that have still to signal it.
+/// The slot that a Wait or a Drain is about, as the other side counts slots,
+/// and the ends of that side that have still to signal it.
 struct Awaited {
   int64_t slot;
   llvm::SmallVector<unsigned> late;
@@ -200,7 +200,8 @@ private:
   /// The same as `require` of what was not shown before.
   Step requireNew(State &state, unsigned process, Frame &frame,
                   const Statement &statement);
-  /// The same, however what the sum decides is chosen: it is at least 0, or not.
+  /// The same, however what the sum decides is chosen: it is at least 0, or
+  /// not.
   Step requireOfBoth(State &state, unsigned process, Frame &frame,
                      const Statement &statement, const Linear &choice);
   Step access(State &state, unsigned process, Frame &frame,

@@ -119,8 +119,7 @@ static unsigned getHeight(const Statement &statement) {
   return height + isLoop(statement);
 }
 
-std::optional<SymbolicRun::Choice>
-SymbolicRun::chooseByLoops(State &state) {
+std::optional<SymbolicRun::Choice> SymbolicRun::chooseByLoops(State &state) {
   std::optional<Choice> best;
   std::tuple<bool, unsigned, unsigned> rank;
   for (unsigned process = 0; process < state.processes.size(); ++process) {

@@ -86,7 +86,7 @@ void Provenance::decidePartOfK() {
   auto [first, size] = getPartOfK();
   ExprId hasSome = table.get(Expr::Less, {first, getBlocks()}),
          hasAll = atLeast(getBlocks(), add(first, size));
-  auto decide = [&](ExprId condition, ::fp8::proof::Block & block) -> auto & {
+  auto decide = [&](ExprId condition, ::fp8::proof::Block &block) -> auto & {
     Statement statement{Kind::Branch};
     statement.site = site;
     statement.condition = condition;

@@ -103,7 +103,9 @@ std::optional<Waiting> Refuter::getWaiting(Machine &machine, const State &state,
     return std::nullopt;
   unsigned number = machine.getEnd(state, process, statement);
   Awaited awaited = machine.getAwaited(state, number, statement);
-  return Waiting{process, number, statement.kind == Statement::Kind::Drain,
+  return Waiting{process,
+                 number,
+                 statement.kind == Statement::Kind::Drain,
                  awaited.slot,
                  {awaited.late.begin(), awaited.late.end()}};
 }
@@ -216,15 +218,14 @@ void Refuter::describe(const State &state, const Leftover &left,
                        Outcome &outcome) {
   const std::string &producer = skeleton.ends[left.producer].name,
                     &consumer = skeleton.ends[left.consumer].name;
-  outcome.reason = producer + " fills " +
-                   std::to_string(state.ends[left.producer].signals) +
-                   " slots of " + left.channel->name + ", of which " +
-                   consumer + " empties " +
-                   std::to_string(state.ends[left.consumer].signals);
+  outcome.reason =
+      producer + " fills " + std::to_string(state.ends[left.producer].signals) +
+      " slots of " + left.channel->name + ", of which " + consumer +
+      " empties " + std::to_string(state.ends[left.consumer].signals);
   outcome.site = left.channel->site;
-  outcome.cure = Cure{left.channel->site, "let " + producer + " and " +
-                                              consumer +
-                                              " take this ring equally often"};
+  outcome.cure =
+      Cure{left.channel->site, "let " + producer + " and " + consumer +
+                                   " take this ring equally often"};
 }
 
 bool Refuter::run(const Arguments &arguments, Outcome &outcome) {

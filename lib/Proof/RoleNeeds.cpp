@@ -56,10 +56,10 @@ void RoleWalker::findLabelled(RoleOp role) {
   if (!labels)
     return;
   role.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    bool hasLabels =
-        isa<RegionBranchOpInterface>(op) &&
-        llvm::any_of(op->getResultTypes(),
-                     [&](Type type) { return labels->getSize(type); });
+    bool hasLabels = isa<RegionBranchOpInterface>(op) &&
+                     llvm::any_of(op->getResultTypes(), [&](Type type) {
+                       return labels->getSize(type);
+                     });
     if (op == role || !(hasLabels || labels->follows(op)))
       return;
     SmallVector<Operation *> around;
@@ -68,8 +68,8 @@ void RoleWalker::findLabelled(RoleOp role) {
     for (Operation *its : llvm::reverse(around)) {
       if (flat.contains(its))
         return;
-      if (!active.insert(its).second || !its->getNumRegions() ||
-          hasLabels || isUniform(its))
+      if (!active.insert(its).second || !its->getNumRegions() || hasLabels ||
+          isUniform(its))
         continue;
       flat.insert(its);
       return;

@@ -57,9 +57,9 @@ class SymbolicRun {
 public:
   SymbolicRun(const Skeleton &skeleton, int64_t clusterSize, Pace pace,
               Recording recording = Recording::Off)
-      : pace(pace), skeleton(skeleton),
-        atoms(skeleton.expressions), machine(skeleton, atoms, clusterSize),
-        lifetimes(skeleton), witness(recording) {
+      : pace(pace), skeleton(skeleton), atoms(skeleton.expressions),
+        machine(skeleton, atoms, clusterSize), lifetimes(skeleton),
+        witness(recording) {
     machine.recordsMoves = witness.isOn();
     for (unsigned process = 0; process < skeleton.processes.size(); ++process)
       findOwners(process, skeleton.processes[process].body);
@@ -160,8 +160,8 @@ private:
   /// through a turn does, on which nothing was shown. `mayBeOver`: the loop may
   /// end before the first turn, too.
   bool holdsAsForecast(const State &state, const Head &head, bool mayBeOver);
-  /// Takes one way through a turn. Returns how far it moves the state, and notes
-  /// this of the loops inside, too. None if the way does not come back.
+  /// Takes one way through a turn. Returns how far it moves the state, and
+  /// notes this of the loops inside, too. None if the way does not come back.
   std::optional<Shift> lookAhead(State state, const Head &head);
   /// Takes any decision of the process, and all turns of a loop. False if the
   /// way ends.

@@ -34,7 +34,8 @@ private:
   /// The writers at the start of each block.
   std::vector<Writers> findWriters() const;
   void addUses(uint32_t at, const Writers &writers);
-  /// The step becomes a writer of its register; the only one, if it has no guard.
+  /// The step becomes a writer of its register; the only one, if it has no
+  /// guard.
   void write(uint32_t at, Writers &writers) const;
   void findCycles();
   int32_t getPlace(int32_t reg) const {

@@ -157,7 +157,8 @@ Expectation readExpectation(const JsonValue &json,
 Description readDescription(const JsonValue &json) {
   json.expectObject({"version", "grid", "block", "arguments"},
                     {"$schema", "entry", "cluster", "shared_memory_bytes",
-                     "programmatic", "cooperative", "buffers", "variables", "expected"});
+                     "programmatic", "cooperative", "buffers", "variables",
+                     "expected"});
   json["version"].integer(1, 1);
   Description description;
   if (json.has("entry"))

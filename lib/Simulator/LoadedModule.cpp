@@ -85,10 +85,10 @@ std::optional<SimulationError> LoadedModule::relocate() {
           ptx.ast().findFunction(relocation.symbol);
       if (!symbol && !function)
         return failure("the initialiser of '" + variable.name + "' names '" +
-                       relocation.symbol +
-                       "', which is not in the module");
-      uint64_t target = (symbol ? symbol->address : functionAddress(*function)) +
-                        uint64_t(relocation.addend);
+                       relocation.symbol + "', which is not in the module");
+      uint64_t target =
+          (symbol ? symbol->address : functionAddress(*function)) +
+          uint64_t(relocation.addend);
       memory.write(find(variable.name)->address + relocation.offset, &target,
                    variable.elementBytes);
     }

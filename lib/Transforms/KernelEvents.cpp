@@ -26,8 +26,7 @@ LogicalResult mlir::fp8::addEvents(ModuleOp module, StringRef chip,
     return failure();
   llvm::StringMap<gpu::GPUFuncOp> byName;
   copy->walk([&](gpu::GPUFuncOp kernel) { byName[kernel.getName()] = kernel; });
-  for (llvm::json::Value &value :
-       *proofs.getAsObject()->getArray("kernels")) {
+  for (llvm::json::Value &value : *proofs.getAsObject()->getArray("kernels")) {
     llvm::json::Object &written = *value.getAsObject();
     gpu::GPUFuncOp kernel = byName[*written.getString("kernel")];
     if (failed(planKernel(kernel)))

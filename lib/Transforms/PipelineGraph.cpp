@@ -2,8 +2,8 @@
 // Draws the roles, rings and barriers of each kernel.
 
 #include "OutputFile.h"
-#include "fp8/Transforms/ReportKernels.h"
 #include "fp8/Transforms/Passes.h"
+#include "fp8/Transforms/ReportKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

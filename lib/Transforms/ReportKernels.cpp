@@ -22,12 +22,14 @@ mlir::fp8::reportKernels(ModuleOp module, StringRef chip) {
   if (failed(passes.run(*copy)))
     return failure();
   SmallVector<KernelReport, 0> reports;
-  copy->walk([&](gpu::GPUFuncOp kernel) {
-    if (hasRings(kernel) && isPlanned(kernel))
-      reports.emplace_back(kernel);
-    else if (kernel->hasAttr(Fp8Dialect::kBarriersAttrName))
-      kernel.emitWarning() << "is not reported: its rings are barriers already; "
-                              "report it in phase 0, 1 or 2";
-  });
+  copy->walk(
+      [&](gpu::GPUFuncOp kernel) {
+        if (hasRings(kernel) && isPlanned(kernel))
+          reports.emplace_back(kernel);
+        else if (kernel->hasAttr(Fp8Dialect::kBarriersAttrName))
+          kernel.emitWarning()
+              << "is not reported: its rings are barriers already; "
+                 "report it in phase 0, 1 or 2";
+      });
   return reports;
 }

@@ -4,8 +4,8 @@
 #include "fp8-c/Runtime.h"
 
 #include "FakeDriver.h"
-#include "fp8-c/Python.h"
 #include "NaiveProblem.h"
+#include "fp8-c/Python.h"
 
 #include <thread>
 

@@ -45,12 +45,12 @@ TEST(Chip, EachFeatureHasAChipAndWords) {
 }
 
 TEST(Chip, ALackNamesTheFeatureTheChipAndTheCure) {
-  EXPECT_EQ(describeLack(Feature::TensorMemory, *lookup("sm_90a")),
-            "requires tensor memory, which sm_90a lacks; lower for " +
-                [] {
-                  std::string names = getNames(Feature::TensorMemory);
-                  return names.replace(names.rfind(", "), 2, " or ");
-                }());
+  EXPECT_EQ(
+      describeLack(Feature::TensorMemory, *lookup("sm_90a")),
+      "requires tensor memory, which sm_90a lacks; lower for " + [] {
+        std::string names = getNames(Feature::TensorMemory);
+        return names.replace(names.rfind(", "), 2, " or ");
+      }());
   EXPECT_EQ(describeLack(Feature::WarpgroupMma, *lookup("sm_100a")),
             "requires matrix products of warpgroups, which sm_100a lacks; "
             "lower for sm_90a");

@@ -5,9 +5,9 @@
 #include "Mutator.h"
 #include "Worker.h"
 
-#include "fp8/Register.h"
 #include "fp8/Backend/Manifest.h"
 #include "fp8/Backend/PTX.h"
+#include "fp8/Register.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Bytecode/BytecodeWriter.h"

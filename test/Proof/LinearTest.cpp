@@ -65,8 +65,7 @@ TEST_F(LinearTest, ExtremaOfSumsThatDifferByAConstantAreDecided) {
   EXPECT_EQ(atoms.getExtremum(x, x + Linear(1), true), x);
   EXPECT_EQ(atoms.getExtremum(x, x + Linear(1), false), x + Linear(1));
   EXPECT_EQ(atoms.getExtremum(x, y, true), atoms.getExtremum(y, x, true));
-  EXPECT_FALSE(atoms.getExtremum(x, y, true) ==
-               atoms.getExtremum(x, y, false));
+  EXPECT_FALSE(atoms.getExtremum(x, y, true) == atoms.getExtremum(x, y, false));
 }
 
 TEST_F(LinearTest, SumsAreWorthWhatTheyStandFor) {
@@ -101,8 +100,7 @@ TEST_F(LinearTest, ScopeIsThatOfTheParameters) {
   Parameter parameter;
   parameter.name = "CTA's number";
   parameter.scope = Scope::Cta;
-  Linear cta = atoms.getParameter(
-      table[table.getParameter(parameter)].value);
+  Linear cta = atoms.getParameter(table[table.getParameter(parameter)].value);
   EXPECT_EQ(atoms.getScope(x + y, 2), Scope::Launch);
   EXPECT_EQ(atoms.getScope(cta + x, 2), Scope::Cta);
   // The clusters of 2 have numbers of their own.

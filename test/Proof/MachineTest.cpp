@@ -34,8 +34,9 @@ TEST_F(MachineTest, EndsWaitForOneAnother) {
   builder.addProcess("empties", builder.use(consumer) + builder.use(consumer));
   start();
   EXPECT_EQ(step(1), StepKind::Blocked);
-  EXPECT_EQ(machine->getAwaited(*state, consumer, builder.use(consumer)[0]).late,
-            (llvm::SmallVector<unsigned>{producer}));
+  EXPECT_EQ(
+      machine->getAwaited(*state, consumer, builder.use(consumer)[0]).late,
+      (llvm::SmallVector<unsigned>{producer}));
   EXPECT_EQ(step(0), StepKind::Moved); // slot 0 is free
   EXPECT_EQ(step(0), StepKind::Moved);
   EXPECT_EQ(step(0), StepKind::Blocked); // the one slot is full
@@ -86,10 +87,10 @@ TEST_F(MachineTest, SlotsThatAreLeftAreFound) {
 
 TEST_F(MachineTest, ALoopGoesRoundUntilItsBound) {
   auto [producer, consumer] = builder.addRing(/*slots=*/9);
-  builder.addProcess("fills",
-                     {builder.loop(0, builder.constant(7),
-                                   builder.use(producer), /*step=*/3)},
-                     3);
+  builder.addProcess(
+      "fills",
+      {builder.loop(0, builder.constant(7), builder.use(producer), /*step=*/3)},
+      3);
   start();
   ASSERT_TRUE(machine->run(*state));
   EXPECT_TRUE(state->processes[0].isFinished());
@@ -116,8 +117,7 @@ TEST_F(MachineTest, ABranchTakesTheArmOfItsCondition) {
   auto [producer, consumer] = builder.addRing(/*slots=*/9);
   ExprId isSmall = builder.binary(ExprKind::Less, builder.argument("trips"),
                                   builder.constant(3));
-  builder.addProcess("fills",
-                     {builder.branch(isSmall, builder.use(producer))});
+  builder.addProcess("fills", {builder.branch(isSmall, builder.use(producer))});
   for (int64_t trips : {2, 3}) {
     start().parameters = {{0, trips}};
     ASSERT_TRUE(machine->run(*state));
@@ -132,8 +132,7 @@ TEST_F(MachineTest, ThreadsOfARoleMustNotPart) {
   lane.scope = Scope::Thread;
   ExprId isFirst = builder.binary(
       ExprKind::Equal, builder.table().getParameter(lane), builder.constant(0));
-  builder.addProcess("fills",
-                     {builder.branch(isFirst, builder.use(producer))});
+  builder.addProcess("fills", {builder.branch(isFirst, builder.use(producer))});
   start();
   EXPECT_FALSE(machine->run(*state));
   EXPECT_TRUE(machine->isWrong);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Verdicts on skeletons that are built by hand.
 
+#include "fp8/Proof/Prover.h"
 #include "SkeletonBuilder.h"
 #include "SymbolicRun.h"
-#include "fp8/Proof/Prover.h"
 
 #include <gtest/gtest.h>
 
@@ -45,8 +45,8 @@ TEST(ProverTest, AProofHasACertificate) {
 }
 
 TEST(ProverTest, UnequalTripsAreRefutedAtTheSmallestLaunch) {
-  Skeleton skeleton = makePair(
-      2, useOften, [](SkeletonBuilder &builder, unsigned end) {
+  Skeleton skeleton =
+      makePair(2, useOften, [](SkeletonBuilder &builder, unsigned end) {
         ExprId more = builder.binary(ExprKind::Add, builder.argument("trips"),
                                      builder.constant(1));
         return Block{builder.loop(0, more, builder.use(end))};
@@ -61,7 +61,8 @@ TEST(ProverTest, UnequalTripsAreRefutedAtTheSmallestLaunch) {
 
 TEST(ProverTest, SlotsThatAreLeftAreRefuted) {
   Skeleton skeleton = makePair(
-      2, [](SkeletonBuilder &builder, unsigned end) { return builder.use(end); },
+      2,
+      [](SkeletonBuilder &builder, unsigned end) { return builder.use(end); },
       [](SkeletonBuilder &, unsigned) { return Block(); });
   Outcome outcome = prove(skeleton, 1);
   ASSERT_EQ(outcome.verdict, Verdict::Refuted);
@@ -71,7 +72,8 @@ TEST(ProverTest, SlotsThatAreLeftAreRefuted) {
 
 /// A slot for each `group` trips, which is handed over behind the last of them.
 Block useInGroups(SkeletonBuilder &builder, unsigned end, int64_t group) {
-  ExprId trips = builder.argument("trips"), number = builder.table().getVariable(0);
+  ExprId trips = builder.argument("trips"),
+         number = builder.table().getVariable(0);
   ExprId isFirst = builder.binary(
       ExprKind::Equal,
       builder.binary(ExprKind::Remainder, number, builder.constant(group)),
@@ -96,8 +98,8 @@ TEST(ProverTest, TurnsOfSeveralTripsAreOneStepOfTheInduction) {
   EXPECT_EQ(outcome.arguments[0].second, 4);
 }
 
-/// The consumer goes round in groups of four, and how long a group is depends on
-/// what is left. Whether a producer with nested loops of its own keeps up is
+/// The consumer goes round in groups of four, and how long a group is depends
+/// on what is left. Whether a producer with nested loops of its own keeps up is
 /// known only when each follows the other.
 TEST(ProverTest, LoopsThatAreCutDifferentlyAreProved) {
   SkeletonBuilder builder;
@@ -112,8 +114,8 @@ TEST(ProverTest, LoopsThatAreCutDifferentlyAreProved) {
   ExprId size = builder.binary(ExprKind::Minimum, builder.constant(4), left);
   builder.addProcess(
       "empties",
-      {builder.loop(0, trips,
-                    {builder.loop(3, size, builder.use(consumer))}, 4)},
+      {builder.loop(0, trips, {builder.loop(3, size, builder.use(consumer))},
+                    4)},
       6);
   EXPECT_EQ(prove(builder.skeleton, 1).verdict, Verdict::Proved);
 }
@@ -124,9 +126,9 @@ TEST(ProverTest, ProductsOfArgumentsAreUnknown) {
     return Block{builder.loop(0, builder.argument("trips"), inner)};
   };
   auto flat = [](SkeletonBuilder &builder, unsigned end) {
-    ExprId product = builder.binary(ExprKind::Multiply,
-                                    builder.argument("trips"),
-                                    builder.argument("more"));
+    ExprId product =
+        builder.binary(ExprKind::Multiply, builder.argument("trips"),
+                       builder.argument("more"));
     return Block{builder.loop(0, product, builder.use(end))};
   };
   Outcome outcome = prove(makePair(2, nested, flat), 1);

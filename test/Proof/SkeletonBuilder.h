@@ -71,8 +71,8 @@ struct SkeletonBuilder {
     return statement;
   }
   void addProcess(std::string name, Block body, unsigned numVariables = 0) {
-    skeleton.processes.push_back({std::move(name), 0, std::move(body),
-                                  numVariables});
+    skeleton.processes.push_back(
+        {std::move(name), 0, std::move(body), numVariables});
   }
 };
 

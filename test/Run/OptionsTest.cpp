@@ -60,14 +60,27 @@ TEST(Options, OfAGpu) {
 
 TEST(Options, All) {
   int exitCode;
-  auto options = parse(
-      {"k.ptx", "--backend=sim", "--m=1", "--n=576", "--k=7168", "--seed=9",
-       "--manifest=x.json", "--schedule-seed=4", "--schedules=10",
-       "--completion=at-issue", "--multiprocessors=3", "--step-limit=1000",
-       "--grid-limit=7", "--max-errors=2", "--memory-limit=4096",
-       "--data=specials", "--verbose", "--beta=-1.5", "--elementwise=silu",
-       "--no-strict"},
-      exitCode);
+  auto options = parse({"k.ptx",
+                        "--backend=sim",
+                        "--m=1",
+                        "--n=576",
+                        "--k=7168",
+                        "--seed=9",
+                        "--manifest=x.json",
+                        "--schedule-seed=4",
+                        "--schedules=10",
+                        "--completion=at-issue",
+                        "--multiprocessors=3",
+                        "--step-limit=1000",
+                        "--grid-limit=7",
+                        "--max-errors=2",
+                        "--memory-limit=4096",
+                        "--data=specials",
+                        "--verbose",
+                        "--beta=-1.5",
+                        "--elementwise=silu",
+                        "--no-strict"},
+                       exitCode);
   ASSERT_TRUE(options);
   EXPECT_EQ(options->backend, BackendKind::Simulator);
   EXPECT_EQ(options->m, 1);

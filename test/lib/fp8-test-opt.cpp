@@ -3,8 +3,8 @@
 // the passes of examples/embedding.
 
 #include "Acme.h"
-#include "fp8/Register.h"
 #include "fp8/Backend/OptMain.h"
+#include "fp8/Register.h"
 #include "mlir/IR/DialectRegistry.h"
 
 namespace mlir::fp8 {

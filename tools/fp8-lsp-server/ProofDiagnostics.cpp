@@ -36,9 +36,9 @@ static json::Object toJSON(const Diagnostic &diagnostic, StringRef uri,
   json::Array related;
   for (const Diagnostic &note : diagnostic.getNotes())
     related.push_back(json::Object{
-        {"location", json::Object{{"uri", uri.str()},
-                                  {"range", getRange(note.getLocation(),
-                                                     lines)}}},
+        {"location",
+         json::Object{{"uri", uri.str()},
+                      {"range", getRange(note.getLocation(), lines)}}},
         {"message", note.str()}});
   bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
   return json::Object{{"range", getRange(diagnostic.getLocation(), lines)},

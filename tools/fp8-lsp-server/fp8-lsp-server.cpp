@@ -8,8 +8,8 @@
 
 #include "Proxy.h"
 
-#include "fp8/Register.h"
 #include "fp8/Backend/CommandLine.h"
+#include "fp8/Register.h"
 
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "llvm/Support/raw_ostream.h"

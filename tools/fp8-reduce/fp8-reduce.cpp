@@ -2,9 +2,9 @@
 // fp8-reduce: makes a module small that still does what a script asks for, such
 // as failing in the same way.
 
+#include "fp8/Backend/CommandLine.h"
 #include "fp8/Reducer/Patterns.h"
 #include "fp8/Register.h"
-#include "fp8/Backend/CommandLine.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"

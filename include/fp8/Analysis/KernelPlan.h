@@ -18,8 +18,8 @@ struct WarpRange {
   int64_t count = 0;
 };
 
-/// Checks that a role of those warps can do the op's work (R2, R3), on fragments
-/// that its warps hold.
+/// Checks that a role of those warps can do the op's work (R2, R3), on
+/// fragments that its warps hold.
 LogicalResult checkRoleWarps(Operation *op, WarpRange warps);
 
 /// The number of CTAs whose slots the ring hands over together, 1 or 2.

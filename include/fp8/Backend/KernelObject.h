@@ -14,14 +14,14 @@ struct KernelObject {
   std::string name; ///< of the kernel: the .entry of the PTX
   std::string chip;
   std::string ptx;
-  std::string manifest;       ///< JSON; see Manifest.h
+  std::string manifest; ///< JSON; see Manifest.h
   /// The certificate of its proof, JSON; empty if its proof left none.
   std::string certificate;
   std::optional<Cubin> cubin; ///< if asked for
 };
 
 struct KernelObjectOptions {
-  std::string kernel;       ///< needed when there are several
+  std::string kernel; ///< needed when there are several
   /// The host function that launches it is read. With it comes the certificate.
   bool wantManifest = true;
   /// Assembles the PTX, with these options of ptxas.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The lowering of linear kernels (phase 2 to the end of 3), for those who bring patterns
-// of their own.
+// The lowering of linear kernels (phase 2 to the end of 3), for those who bring
+// patterns of their own.
 
 #ifndef FP8_CONVERSION_FP8TONVVM_H
 #define FP8_CONVERSION_FP8TONVVM_H

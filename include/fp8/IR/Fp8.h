@@ -88,8 +88,8 @@ struct RequiresFeature {
 
 namespace mlir::fp8 {
 
-/// The record that `--fp8-plan-kernels` may have written on the op; an empty one
-/// if it has not.
+/// The record that `--fp8-plan-kernels` may have written on the op; an empty
+/// one if it has not.
 template <typename PlanAttr>
 auto getPlanOrNone(Operation *op) {
   auto plan = op->getAttrOfType<PlanAttr>(Fp8Dialect::kPlanAttrName);

@@ -18,7 +18,8 @@ struct BoundScalar {
   int64_t value = 0; ///< fits `type`, as signed or as unsigned
 };
 
-using BoundParameter = std::variant<tensor::TensorMap, BoundPointer, BoundScalar>;
+using BoundParameter =
+    std::variant<tensor::TensorMap, BoundPointer, BoundScalar>;
 
 struct LaunchPlan {
   std::array<uint32_t, 3> grid{};

@@ -33,7 +33,8 @@ llvm::json::Object makeCertificate(const Skeleton &skeleton,
 std::string toText(const llvm::json::Object &certificate);
 
 /// The certificate as a file has it: with a digest of what it holds, so that a
-/// damaged one is recognised, and if `ptx` is given, with a digest of that text.
+/// damaged one is recognised, and if `ptx` is given, with a digest of that
+/// text.
 std::string seal(llvm::json::Object certificate,
                  std::optional<llvm::StringRef> ptx = std::nullopt);
 

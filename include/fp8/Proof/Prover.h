@@ -16,7 +16,7 @@ enum class Verdict : uint8_t { Proved, Refuted, Unknown };
 /// What a process does where a run stops.
 struct Stop {
   unsigned process;
-  unsigned site;    ///< the op that waits
+  unsigned site; ///< the op that waits
   /// "waits for slot 1 of the ring of 'a', which role "load" has not filled in
   /// lap 2"
   std::string text;
@@ -81,8 +81,8 @@ Outcome proveRequirements(const Skeleton &skeleton, int64_t clusterSize);
 void findFailure(const Skeleton &skeleton, int64_t clusterSize,
                  Outcome &outcome);
 
-/// Makes the outcome a refutation if the accesses of a skeleton have no order in
-/// a small launch, or read what nobody has written.
+/// Makes the outcome a refutation if the accesses of a skeleton have no order
+/// in a small launch, or read what nobody has written.
 void findRace(const Skeleton &skeleton, int64_t clusterSize, Outcome &outcome);
 
 } // namespace fp8::proof

@@ -73,16 +73,16 @@ using Block = std::vector<Statement>;
 /// A step of a process. Sites are numbers of ops, for messages.
 struct Statement {
   enum class Kind : uint8_t {
-    Wait,   ///< until the next slot of `end` is there
-    Signal, ///< hands the slot over
-    Drain,  ///< waits until all slots of `end` have come back
-    Answer, ///< variable `assigned[0]` is whether there is more work, and
-            ///< `assigned[1]`, if there is one, which, as all ends of the
-            ///< channel read it in this slot
-    Assign, ///< variables get values, all at once
-    Branch, ///< `condition`: first block, else second
-    For,    ///< variable runs from `lower` by `step` below `upper`
-    While,  ///< first block, then, if `condition`, second block and again
+    Wait,    ///< until the next slot of `end` is there
+    Signal,  ///< hands the slot over
+    Drain,   ///< waits until all slots of `end` have come back
+    Answer,  ///< variable `assigned[0]` is whether there is more work, and
+             ///< `assigned[1]`, if there is one, which, as all ends of the
+             ///< channel read it in this slot
+    Assign,  ///< variables get values, all at once
+    Branch,  ///< `condition`: first block, else second
+    For,     ///< variable runs from `lower` by `step` below `upper`
+    While,   ///< first block, then, if `condition`, second block and again
     Require, ///< `condition` must hold, by `rule`
     Access,  ///< reads or writes what `rule` says, at the indices `assigned`
   };
@@ -99,8 +99,8 @@ struct Statement {
   unsigned rule = 0;
   /// Of Signal: whether fields get the sum of what all producers give them.
   bool addsUp = false;
-  /// Of Signal: copies hand the slot over, and the role has arrived when it took
-  /// the slot.
+  /// Of Signal: copies hand the slot over, and the role has arrived when it
+  /// took the slot.
   bool isByCopies = false;
   /// Of For: the variable that runs, and those that keep bound and step.
   unsigned variable = 0, bound = 0, stride = 0;

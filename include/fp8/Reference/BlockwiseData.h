@@ -40,7 +40,8 @@ struct BlockwiseData {
 
 enum class DataKind {
   /// Near-normal values, quantised per block: 1 x kBlock of A and bBlock x
-  /// kBlock of B share a scale, amax / 448 (the largest value of the type). 16-bit values
+  /// kBlock of B share a scale, amax / 448 (the largest value of the type).
+  /// 16-bit values
   /// are rounded without scales. Each scale is then multiplied by a factor, so
   /// that the products follow a Kronecker sequence in row and block over 7
   /// binades around 2^-7. Any 16 products span at least six binades. Any two

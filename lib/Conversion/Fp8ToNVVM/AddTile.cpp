@@ -61,7 +61,8 @@ struct LowerAddRow : public KernelPattern<AddRowOp> {
 
 /// The place of a thread that adds: one that holds a row has as many sums as
 /// registers allow.
-static FragmentPart getPart(FragmentType type, Operation *op, Instructions &instructions) {
+static FragmentPart getPart(FragmentType type, Operation *op,
+                            Instructions &instructions) {
   return FragmentPart(type,
                       RegisterLayout(type).isOneRow()
                           ? getRoleAfterSums(op, instructions)
@@ -176,8 +177,7 @@ LogicalResult LowerAddTile::lower(AddTileOp op, Adaptor operands,
 LogicalResult LowerAddRow::lower(AddRowOp op, Adaptor operands,
                                  ConversionPatternRewriter &rewriter) const {
   Instructions instructions(rewriter, op.getLoc());
-  FragmentPart part =
-      getPart(op.getFragment().getType(), op, instructions);
+  FragmentPart part = getPart(op.getFragment().getType(), op, instructions);
   const RegisterLayout &layout = part.layout;
   TileType row = op.getRow().getType();
   int64_t width = layout.getAccessColumns(getBytes(row.getElementType()));

@@ -69,7 +69,7 @@ Value Instructions::computeMath(StringRef mathOp, ValueRange operands) {
 }
 /// Rounds two f32 to an element of 8 bits each, which saturates.
 static Value packFloat8(OpBuilder &builder, Location loc, Value upper,
-                           Value lower, Type element) {
+                        Value lower, Type element) {
   StringRef format = isa<Float8E5M2Type>(element) ? "e5m2x2" : "e4m3x2";
   // The first source goes to the upper half (PTX ISA, cvt).
   return LLVM::InlineAsmOp::create(
@@ -92,7 +92,7 @@ Value Instructions::roundAndPack(ArrayRef<Value> pairs, Type element) {
     }
     if (element.getIntOrFloatBitWidth() == 8) {
       halves.push_back(packFloat8(builder, loc, extract(pair, 1),
-                                     extract(pair, 0), element));
+                                  extract(pair, 0), element));
       if (halves.size() < 2)
         continue;
       Value vector = LLVM::UndefOp::create(
@@ -117,8 +117,8 @@ Value Instructions::roundPair(Value pair, Type element) {
   if (element.isF32())
     return pair;
   if (element.getIntOrFloatBitWidth() == 8)
-    return packFloat8(builder, loc, extract(pair, 1),
-                                     extract(pair, 0), element);
+    return packFloat8(builder, loc, extract(pair, 1), extract(pair, 0),
+                      element);
   return LLVM::BitcastOp::create(
       builder, loc, builder.getI32Type(),
       LLVM::FPTruncOp::create(builder, loc, VectorType::get(2, element), pair));
@@ -126,8 +126,8 @@ Value Instructions::roundPair(Value pair, Type element) {
 std::array<Value, 2> Instructions::roundApart(Value pair, Type element) {
   if (element.isF32())
     return {extract(pair, 0), extract(pair, 1)};
-  Value both = packFloat8(builder, loc, extract(pair, 1),
-                                     extract(pair, 0), element);
+  Value both =
+      packFloat8(builder, loc, extract(pair, 1), extract(pair, 0), element);
   Type byte = builder.getI8Type();
   Value bits = LLVM::ConstantOp::create(builder, loc, both.getType(), 8);
   Value upper = LLVM::LShrOp::create(builder, loc, both, bits);

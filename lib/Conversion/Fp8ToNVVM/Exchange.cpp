@@ -61,9 +61,8 @@ static void sendShares(SendSharesOp op, Operands<SendSharesOp> operands,
 }
 
 /// add_shares: load, add.
-static SmallVector<Value> addShares(AddSharesOp op,
-                                    Operands<AddSharesOp> operands,
-                                    Instructions &to) {
+static SmallVector<Value>
+addShares(AddSharesOp op, Operands<AddSharesOp> operands, Instructions &to) {
   auto exchange = cast<ExchangeType>(op.getExchange());
   int64_t threads = 32 * exchange.getFragment().getWarps(),
           slotBytes = KernelPlan::getShareBytes(exchange);

@@ -197,8 +197,7 @@ Value PartScales::getPair(int64_t reg) {
 LogicalResult LowerPromote::lower(PromoteOp op, Adaptor operands,
                                   ConversionPatternRewriter &rewriter) const {
   Instructions instructions(rewriter, op.getLoc());
-  FragmentPart part(op.getFragment().getType(), getRole(op),
-                    instructions);
+  FragmentPart part(op.getFragment().getType(), getRole(op), instructions);
   PartScales scales(op, operands, part, rewriter);
   SmallVector<Value> partial(operands.getPartial());
   int64_t count = part.layout.getExtent(Unit::Register),

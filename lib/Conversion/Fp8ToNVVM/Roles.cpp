@@ -85,11 +85,11 @@ static void lowerRole(RoleOp role) {
   Instructions instructions(builder, role.getLoc());
   int64_t warps = role.getWarps();
   // One comparison: the difference wraps below the first warp.
-  Value isIn = warps == 1
-                   ? instructions.equal(thread.getId(), plan.firstWarp)
-                   : instructions.below(
-                         instructions.add(thread.getId(), -plan.firstWarp),
-                         warps);
+  Value isIn =
+      warps == 1
+          ? instructions.equal(thread.getId(), plan.firstWarp)
+          : instructions.below(
+                instructions.add(thread.getId(), -plan.firstWarp), warps);
   auto branch = scf::IfOp::create(builder, role.getLoc(), isIn,
                                   /*withElseRegion=*/false);
   lowerThread(thread, plan.firstWarp);

@@ -39,9 +39,9 @@ void mlir::fp8::declareWaitRecords(Operation *gpuModule, Location loc) {
     return;
   OpBuilder builder = OpBuilder::atBlockBegin(&gpuModule->getRegion(0).front());
   auto type = LLVM::LLVMArrayType::get(builder.getI64Type(), 2);
-  auto global = LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/false,
-                                       LLVM::Linkage::External, kWaitRecordsName,
-                                       Attribute(), /*alignment=*/8, kGlobal);
+  auto global = LLVM::GlobalOp::create(
+      builder, loc, type, /*isConstant=*/false, LLVM::Linkage::External,
+      kWaitRecordsName, Attribute(), /*alignment=*/8, kGlobal);
   builder.createBlock(&global.getInitializerRegion());
   Value zero = LLVM::ZeroOp::create(builder, loc, type);
   LLVM::ReturnOp::create(builder, loc, zero);
@@ -62,8 +62,7 @@ Value Instructions::checkDeadline(Value address, Value parity, Value deadline,
                                   int64_t limit) {
   // Real time, which clock64 is not: its ticks are as long as the GPU's mood.
   Value now = NVVM::GlobalTimerOp::create(builder, loc, builder.getI64Type());
-  Value isFirst =
-      compare(arith::CmpIPredicate::eq, deadline, i64(0));
+  Value isFirst = compare(arith::CmpIPredicate::eq, deadline, i64(0));
   Value until = select(isFirst, add(now, i64(limit)), deadline);
   Value isLate = compare(arith::CmpIPredicate::uge, now, until);
   // All lanes of a warp wait for the same phase: one of them tells.
@@ -95,8 +94,7 @@ void Instructions::giveUp(Value address, Value parity, Value waited) {
                                        variable, /*alignment=*/8,
                                        /*isVolatile=*/true);
   Value hasRoom = arith::AndIOp::create(
-      builder, loc,
-      compare(arith::CmpIPredicate::ne, records, i64(0)),
+      builder, loc, compare(arith::CmpIPredicate::ne, records, i64(0)),
       compare(arith::CmpIPredicate::ult, number, i32(kRecords)));
   ifThen(hasRoom, [&](Instructions &) {
     Value record = LLVM::IntToPtrOp::create(builder, loc, pointerType, records);

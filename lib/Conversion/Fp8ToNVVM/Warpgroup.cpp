@@ -166,6 +166,6 @@ struct LowerWaitMma : public KernelPattern<WaitMmaOp> {
 
 void mlir::fp8::populateWarpgroupPatterns(const TypeConverter &converter,
                                           RewritePatternSet &patterns) {
-  patterns.add<LowerWarpgroupMma, LowerWaitMma>(
-      converter, patterns.getContext());
+  patterns.add<LowerWarpgroupMma, LowerWaitMma>(converter,
+                                                patterns.getContext());
 }

@@ -66,8 +66,7 @@ static void wrapBlocks(Operation *op) {
 /// Has the body use the ends that the role is given.
 static void dropInits(RoleOp role) {
   Block &entry = role.getBody().front();
-  for (auto [argument, init] :
-       llvm::zip(entry.getArguments(), role.getInits()))
+  for (auto [argument, init] : llvm::zip(entry.getArguments(), role.getInits()))
     argument.replaceAllUsesWith(init);
   entry.eraseArguments(0, entry.getNumArguments());
   role.getInitsMutable().clear();
@@ -90,9 +89,9 @@ void mlir::fp8::prepareBlocks(FunctionOpInterface kernel) {
 static void branch(LeadingCtaOp op, const ClusterValues &cluster) {
   OpBuilder builder(op);
   BarrierBuilder atOp(builder, op.getLoc());
-  auto result = scf::IfOp::create(
-      builder, op.getLoc(), op.getResultTypes(),
-      cluster.isLeading(op.getGrouping(), atOp), /*withElseRegion=*/true);
+  auto result = scf::IfOp::create(builder, op.getLoc(), op.getResultTypes(),
+                                  cluster.isLeading(op.getGrouping(), atOp),
+                                  /*withElseRegion=*/true);
   Block &body = op.getBody().front(), *then = result.thenBlock();
   // Without results the arms have their yields already.
   for (Block *arm : {then, result.elseBlock()})

@@ -22,16 +22,14 @@ ClusterValues ClusterValues::build(ClusterShape shape, Value sharedMemory,
     return values;
   values.rank = builder.rem(builder.make<IdOp>(IdKind::Cta), shape.getSize());
   values.m = builder.rem(values.rank, shape.m);
-  values.n = shape.k == 1 ? builder.div(values.rank, shape.m)
-                          : builder.i32(0);
+  values.n = shape.k == 1 ? builder.div(values.rank, shape.m) : builder.i32(0);
   // The same distance for every address of the CTA: mapa moves its window.
   auto getOffset = [&](Value rank) {
     return builder.sub(builder.make<MapToCtaOp>(sharedMemory, rank),
-                            sharedMemory);
+                       sharedMemory);
   };
   values.toPairLeader = getOffset(builder.bitAnd(values.rank, ~int64_t(1)));
-  values.toPeer =
-      getOffset(builder.bitXor(values.rank, builder.i32(1)));
+  values.toPeer = getOffset(builder.bitXor(values.rank, builder.i32(1)));
   values.toClusterLeader = getOffset(builder.i32(0));
   return values;
 }
@@ -66,16 +64,14 @@ CopyShare ClusterValues::getShare(ClusterAxis axis, int64_t ctaGroup,
   if (axis == ClusterAxis::N) {
     // The CTAs with the same number along M.
     share.index = n;
-    share.mask =
-        builder.shiftLeft(builder.i32(getBits(shape.n, shape.m)), m);
+    share.mask = builder.shiftLeft(builder.i32(getBits(shape.n, shape.m)), m);
     return share;
   }
   // The CTAs with the same number along N that are the same half of their pair.
   share.index = builder.div(m, ctaGroup);
-  Value first = builder.add(builder.mul(n, shape.m),
-                                 builder.rem(m, ctaGroup));
-  share.mask = builder.shiftLeft(
-      builder.i32(getBits(share.sharers, ctaGroup)), first);
+  Value first = builder.add(builder.mul(n, shape.m), builder.rem(m, ctaGroup));
+  share.mask =
+      builder.shiftLeft(builder.i32(getBits(share.sharers, ctaGroup)), first);
   return share;
 }
 
@@ -93,8 +89,8 @@ Value ClusterValues::getReleaseMask(const StagePlan &stage, int64_t ctaGroup,
   if (alongM)
     mask = builder.shiftLeft(builder.i32(getBits(shape.m, 1)), first);
   if (alongN) {
-    Value row = builder.shiftLeft(
-        builder.i32(own * getBits(shape.n, shape.m)), m);
+    Value row =
+        builder.shiftLeft(builder.i32(own * getBits(shape.n, shape.m)), m);
     mask = mask ? builder.bitOr(mask, row) : row;
   }
   return mask;
@@ -120,11 +116,10 @@ ClusterValues::getReleaseArrivals(const StagePlan &stage, Value lane,
   } else {
     Value other = builder.add(lane, -alongM);
     Value isPast = builder.atLeast(other, n);
-    other =
-        builder.add(other, builder.select(isPast, builder.i32(1),
-                                                    builder.i32(0)));
-    rank = builder.select(builder.atLeast(lane, alongM),
-                               getRank(m, other), getRank(lane, n));
+    other = builder.add(other,
+                        builder.select(isPast, builder.i32(1), builder.i32(0)));
+    rank = builder.select(builder.atLeast(lane, alongM), getRank(m, other),
+                          getRank(lane, n));
   }
   return {builder.below(lane, alongM + alongN - 1), rank};
 }

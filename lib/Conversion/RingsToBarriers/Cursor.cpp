@@ -21,7 +21,8 @@ static int64_t getNumStages(Type ring) {
 
 Value RingCursor::getSlot(BarrierBuilder &builder, Type ring) const {
   int64_t stages = getNumStages(ring);
-  return AdvanceOp::countsSlots(stages) ? builder.bitAnd(number, stages - 1) : number;
+  return AdvanceOp::countsSlots(stages) ? builder.bitAnd(number, stages - 1)
+                                        : number;
 }
 
 /// The parity that this side waits for.
@@ -35,13 +36,13 @@ static Value getParity(const RingCursor &cursor, BarrierBuilder &builder,
 }
 
 Value RingCursor::getFullBarrier(BarrierBuilder &builder, Type ring) const {
-  return builder.add(
-      barriers, builder.mul(getSlot(builder, ring), kBarrierBytes));
+  return builder.add(barriers,
+                     builder.mul(getSlot(builder, ring), kBarrierBytes));
 }
 
 Value RingCursor::getEmptyBarrier(BarrierBuilder &builder, Type ring) const {
   return builder.add(getFullBarrier(builder, ring),
-                          kBarrierBytes * getNumStages(ring));
+                     kBarrierBytes * getNumStages(ring));
 }
 
 Value RingCursor::getTile(BarrierBuilder &builder, PipelineType ring,

@@ -20,8 +20,8 @@ static Results lowerWait(WaitOp op, Operands<WaitOp> operands,
   RingCursor cursor(operands.getEnd());
   auto end = cast<EndTypeInterface>(op.getEnd().getType());
   if (Value done = getOptional(operands.getDone())) {
-    Value one = builder.make<arith::ConstantOp>(
-        builder.getBuilder().getBoolAttr(true));
+    Value one =
+        builder.make<arith::ConstantOp>(builder.getBuilder().getBoolAttr(true));
     builder.ifThen(builder.bitXor(done, one),
                    [&](BarrierBuilder &) { cursor.wait(builder, end); });
   } else {

@@ -79,8 +79,8 @@ public:
   HandOver(Operation *op, Value stage, const RingCursor &cursor,
            RingBuilder &builder)
       : type(stage.getType()), ring(cast<StageTypeInterface>(type).getRing()),
-        plan(getPlan<StagePlanAttr>(op)), thread(getThread(op)),
-        cursor(cursor), builder(builder), cluster(builder.start.cluster) {}
+        plan(getPlan<StagePlanAttr>(op)), thread(getThread(op)), cursor(cursor),
+        builder(builder), cluster(builder.start.cluster) {}
 
   /// Signals as the use of the stage demands.
   void signal();
@@ -210,9 +210,8 @@ static Results lowerClose(CloseOp op, Operands<CloseOp> operands,
                           RingBuilder &builder) {
   Type type = op.getEnd().getType();
   if (isa<StoreQueueType>(type))
-    builder.ifThen(getThread(op).getLeader(), [](BarrierBuilder &leader) {
-      leader.make<WaitStoresOp>();
-    });
+    builder.ifThen(getThread(op).getLeader(),
+                   [](BarrierBuilder &leader) { leader.make<WaitStoresOp>(); });
   else if (auto exchange = dyn_cast<ExchangeType>(type))
     // This CTA may end when what the others have to tell it has come.
     ExchangeHandle(operands.getEnd()).waitUntilRead(builder, exchange);

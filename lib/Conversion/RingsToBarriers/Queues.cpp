@@ -21,9 +21,10 @@ static Results lowerStore(StoreOp op, Operands<StoreOp> operands,
                           RingBuilder &builder) {
   ValueRange queue = operands.getQueue();
   auto store = builder.make<StoreAtOp>(
-      builder.getBuilder().getI32Type(), operands.getFragment()[0], operands.getMap()[0],
-      getSingles(operands.getCoordinates()), queue[0], queue[1],
-      getOptional(operands.getRest()), TypeAttr::get(op.getQueue().getType()));
+      builder.getBuilder().getI32Type(), operands.getFragment()[0],
+      operands.getMap()[0], getSingles(operands.getCoordinates()), queue[0],
+      queue[1], getOptional(operands.getRest()),
+      TypeAttr::get(op.getQueue().getType()));
   StringRef plan = Fp8Dialect::kPlanAttrName;
   store->setAttr(plan, op->getAttr(plan));
   return {{queue[0], store.getNext()}};
@@ -68,8 +69,8 @@ static Results lowerReduceScatter(ReduceScatterOp op,
         leader.make<MbarrierExpectOp>(full, ctas * slotBytes, /*arrive=*/true);
       });
   handle.waitUntilRead(builder, exchange);
-  Value slot = builder.add(
-      handle.base, builder.mul(builder.start.cluster.rank, slotBytes));
+  Value slot = builder.add(handle.base,
+                           builder.mul(builder.start.cluster.rank, slotBytes));
   builder.make<SendSharesOp>(operands.getFragment()[0], slot, full, type);
   builder.make<MbarrierWaitOp>(full, handle.parity, /*cluster=*/true,
                                builder.start.waitLimit);
@@ -79,13 +80,13 @@ static Results lowerReduceScatter(ReduceScatterOp op,
   // must not compute its address for them.
   builder.syncWarp();
   Value empty = handle.getEmptyBarrier(builder, exchange);
-  builder.ifThen(
-      builder.below(thread.getLane(), ctas), [&](BarrierBuilder &one) {
-        one.make<MbarrierArriveOp>(
-            one.make<MapToCtaOp>(empty,
-                                 one.make<KeepInLoopOp>(thread.getLane())),
-            /*remote=*/true);
-      });
+  builder.ifThen(builder.below(thread.getLane(), ctas),
+                 [&](BarrierBuilder &one) {
+                   one.make<MbarrierArriveOp>(
+                       one.make<MapToCtaOp>(
+                           empty, one.make<KeepInLoopOp>(thread.getLane())),
+                       /*remote=*/true);
+                 });
   Value next = builder.bitXor(handle.parity, builder.i32(1));
   return {{share}, {handle.base, next}};
 }

@@ -105,10 +105,10 @@ RoleThreadOp getThread(Operation *op);
 struct RingCursor {
   Value barriers; ///< the address of the full barriers, which the empty ones
                   ///< follow
-  Value base;   ///< pipeline: the address of the tiles; warp handle: that of the
-                ///< tensor memory; end of an output pipeline: its named barrier
-  Value number; ///< the slot; of a ring with a power of two of slots, the number
-                ///< of slots used so far (modulo 2^32)
+  Value base; ///< pipeline: the address of the tiles; warp handle: that of the
+              ///< tensor memory; end of an output pipeline: its named barrier
+  Value number; ///< the slot; of a ring with a power of two of slots, the
+                ///< number of slots used so far (modulo 2^32)
   Value parity; ///< that this side waits for next; of such a ring, on its first
                 ///< lap
 

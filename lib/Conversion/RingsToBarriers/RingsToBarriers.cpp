@@ -37,10 +37,9 @@ static void populateTypeConversions(TypeConverter &converter) {
         });
   };
   converter.addConversion([](Type type) { return type; });
-  addWords(
-      llvm::IsaPred<EndTypeInterface, StageTypeInterface, ReadyType,
-                    SignalledType>,
-      RingCursor::kNumValues);
+  addWords(llvm::IsaPred<EndTypeInterface, StageTypeInterface, ReadyType,
+                         SignalledType>,
+           RingCursor::kNumValues);
   addWords(llvm::IsaPred<StoreQueueType, ExchangeType>, 2);
   addWords(llvm::IsaPred<TmemReadyType, MBarrierType>, 1);
 }
@@ -54,9 +53,9 @@ static LogicalResult convertRings(FunctionOpInterface kernel,
   ConversionTarget target(*context);
   RewritePatternSet patterns(context);
   RingPatterns rings{converter, patterns, start};
-  for (auto add : {addPipelinePatterns, addExplicitPatterns,
-                   addSchedulerPatterns, addWarpPatterns, addTilePatterns,
-                   addQueuePatterns})
+  for (auto add :
+       {addPipelinePatterns, addExplicitPatterns, addSchedulerPatterns,
+        addWarpPatterns, addTilePatterns, addQueuePatterns})
     add(rings);
   if (populateMore)
     populateMore(converter, patterns);
@@ -83,18 +82,18 @@ mlir::fp8::convertRingsToBarriers(FunctionOpInterface kernel,
   if (failed(planAsNeeded(kernel)))
     return failure();
   auto module = kernel->getParentOfType<ModuleOp>();
-  auto limit = module ? module->getAttrOfType<IntegerAttr>(
-                            Fp8Dialect::kDebugWaitsAttrName)
-                      : IntegerAttr();
+  auto limit =
+      module
+          ? module->getAttrOfType<IntegerAttr>(Fp8Dialect::kDebugWaitsAttrName)
+          : IntegerAttr();
   if (limit)
     kernel->setAttr(Fp8Dialect::kWaitTableAttrName,
                     makeWaitTable(kernel, limit.getInt()));
-  auto profile = module ? module->getAttrOfType<DictionaryAttr>(
-                              kProfileAttrName)
-                        : DictionaryAttr();
+  auto profile = module
+                     ? module->getAttrOfType<DictionaryAttr>(kProfileAttrName)
+                     : DictionaryAttr();
   if (profile)
-    kernel->setAttr(kProfileTableAttrName,
-                    makeProfileTable(kernel, profile));
+    kernel->setAttr(kProfileTableAttrName, makeProfileTable(kernel, profile));
   prepareBlocks(kernel);
   numberScaleSlots(kernel);
   KernelStart start = buildPrologue(kernel);

@@ -62,7 +62,6 @@ DictionaryAttr mlir::fp8::makeProfileTable(FunctionOpInterface kernel,
                                            DictionaryAttr profile) {
   NamedAttrList table = nameBarriers(kernel);
   table.append(profile.begin(), profile.end());
-  table.set("variable",
-            StringAttr::get(kernel.getContext(), kStampsName));
+  table.set("variable", StringAttr::get(kernel.getContext(), kStampsName));
   return table.getDictionary(kernel.getContext());
 }

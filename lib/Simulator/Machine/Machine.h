@@ -270,7 +270,7 @@ private:
   bool anyFence = false; ///< fenceGrid has been called
   Clock fenced;          ///< what is behind such a fence of any thread
   std::shared_ptr<const Clock> latest; ///< of handedOn
-  std::vector<PhaseWait> gridWaits; ///< each griddepcontrol.wait
+  std::vector<PhaseWait> gridWaits;    ///< each griddepcontrol.wait
   /// The mbarrier phase that the first failed request completes on; time 0:
   /// none has failed.
   struct {

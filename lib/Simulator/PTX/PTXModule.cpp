@@ -27,8 +27,7 @@ const ast::Function *ast::Module::findEntry(std::string_view name) const {
   return nullptr;
 }
 
-std::optional<size_t>
-ast::Module::findFunction(std::string_view name) const {
+std::optional<size_t> ast::Module::findFunction(std::string_view name) const {
   std::optional<size_t> found;
   for (size_t i = 0; i < functions.size(); ++i)
     if (functions[i].signature.name == name && (!found || functions[i].hasBody))

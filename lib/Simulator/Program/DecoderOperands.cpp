@@ -180,9 +180,9 @@ bool Decoder::requiresChip(unsigned number) {
   for (char c : module.target)
     if (c >= '0' && c <= '9')
       target = target * 10 + unsigned(c - '0');
-  return target >= number || fail("needs sm_" + std::to_string(number) +
-                                  " or later, but the module is for " +
-                                  module.target);
+  return target >= number ||
+         fail("needs sm_" + std::to_string(number) +
+              " or later, but the module is for " + module.target);
 }
 
 bool Decoder::sourceList(Inst &inst, unsigned count, Type type) {

@@ -19,7 +19,7 @@ namespace fp8::sim {
 /// A function of the module, and where it lies among the others.
 struct LinkedFunction {
   const ast::Function *source = nullptr;
-  size_t index = 0; ///< in the module
+  size_t index = 0;         ///< in the module
   uint32_t instruction = 0; ///< its first
   uint32_t reg = 0;         ///< its first register
   uint32_t scope = 0;       ///< its outermost

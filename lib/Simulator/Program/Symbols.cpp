@@ -16,8 +16,8 @@ void Decoder::placeSymbols() {
   using Kind = ConstantRow::Kind;
   // A later one of the same name counts.
   for (const Program::Global &global : program.globals)
-    symbols[{-1, std::string(global.name)}] = {{Kind::Value, global.address, ""},
-                                            {}};
+    symbols[{-1, std::string(global.name)}] = {
+        {Kind::Value, global.address, ""}, {}};
   for (uint32_t i = 1; i < kernel.functions().size(); ++i)
     symbols[{-1, kernel.functions()[i].source->signature.name}] = {
         {Kind::Value, functionAddress(kernel.functions()[i].index), ""}, {}};

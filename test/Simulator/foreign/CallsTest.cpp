@@ -74,7 +74,7 @@ TEST(Foreign, AnAssertionOfCudaFails) {
   std::fill_n(in.begin() + 16 * 20, 16, 5000000);
   expectError(runCalls(in, out, 1000000, 0), ErrorKind::Trap,
               {"calls.cu:71: ", "): thread (20,0,0): assertion 'values[0] < "
-                            "limit' failed"});
+                                "limit' failed"});
 }
 
 namespace {

@@ -54,7 +54,8 @@ ISSUED)" +
          ": mbarrier.try_wait.parity.shared.b64 %q, [bar], " + i +
          "; @!%q bra LOOP" + i +
          ";\n  ld.shared.f32 %f0, [%r1]; st.global.f32 [%d4+" +
-         std::to_string(n * 128) + "], %f0; fence.proxy.async; bar.warp.sync -1;\n";
+         std::to_string(n * 128) +
+         "], %f0; fence.proxy.async; bar.warp.sync -1;\n";
 }
 
 /// What a run leaves.
