@@ -153,11 +153,11 @@ def fit(
         if multiprocessors is not None:
             # One time fits nothing worth having, but gives a file of all constants.
             fields = json.loads(fit_to(entries[:1]))
-            constants = fields["constants"]
-            if constants["multiprocessors"] != multiprocessors:
+            known = fields["constants"]
+            if known["multiprocessors"] != multiprocessors:
                 for name in ("clusterMultiprocessors", "largeClusterMultiprocessors"):
-                    constants[name] = min(constants[name], multiprocessors)
-                constants["multiprocessors"] = multiprocessors
+                    known[name] = min(known[name], multiprocessors)
+                known["multiprocessors"] = multiprocessors
                 start = os.path.join(folder, "machine.json")
                 with open(start, "w", encoding="utf-8") as file:
                     json.dump(fields, file)

@@ -78,6 +78,14 @@ def test_finds_what_was_planted(other):
     assert found["constants"]["launchUs"] == pytest.approx(3.4, rel=0.05)
 
 
+def test_fits_the_named_constants_alone(other):
+    one, two = (json.loads(calibration.fit(times(other), "sm_90a", "NVIDIA H0", H200, constants=names))["constants"]
+                for names in (("launchUs",), ("launchUs", "dramBytesPerNs")))
+    assert "dramBytesPerNs" in {name for name in one if one[name] != two[name]} <= {"dramBytesPerNs", "launchUs"}
+    with pytest.raises(fp8.CompileError, match="names 'multiprocessors', which is no constant that is fitted"):
+        calibration.fit(times(other)[:1], "sm_90a", "NVIDIA H0", H200, constants=("multiprocessors",))
+
+
 def test_the_plan_is_of_kernels(other):
     """Each configuration of the plan is one that the compiler has for the problem."""
     count = sum(len(configs) for _, configs in calibration.plan())
