@@ -151,7 +151,6 @@ static LogicalResult verifySwapped(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "a swapped accumulator has 64 or 128 columns, the "
                           "rows of the MMA (O5), but got "
                        << shape[1];
-  // With 128 rows or more no operands need be swapped.
   int64_t step = shape[1] == kTmemLanes ? 16 : 8;
   if (shape[0] < step || shape[0] > kMostSwappedRows || shape[0] % step)
     return emitError() << "a swapped accumulator of " << shape[1]

@@ -84,6 +84,8 @@ def test_fits_the_named_constants_alone(other):
     assert "dramBytesPerNs" in {name for name in one if one[name] != two[name]} <= {"dramBytesPerNs", "launchUs"}
     with pytest.raises(fp8.CompileError, match="names 'multiprocessors', which is no constant that is fitted"):
         calibration.fit(times(other)[:1], "sm_90a", "NVIDIA H0", H200, constants=("multiprocessors",))
+    with pytest.raises(fp8.CompileError, match="names 'scaledShare', which is 0 in the machine that the fit begins from"):
+        calibration.fit(times(other)[:1], "sm_90a", "NVIDIA H0", H200, constants=("scaledShare",))
 
 
 def test_the_plan_is_of_kernels(other):

@@ -379,6 +379,15 @@ FailureOr<std::string> ConfigChooser::fit(BlockwiseGemmOp op,
   if (measured.empty())
     return emitError() << "'" << tablePath
                        << "' has no entries to fit constants to";
+  // A constant of 0 has no scale to be moved by.
+  for (const std::string &name : times->getFittedConstants())
+    for (const chip::MachineConstant &constant : chip::getMachineConstants())
+      if (constant.name == name && constant.get(getMachine()) == 0)
+        return emitError()
+               << "'" << tablePath << "' names '" << name
+               << "', which is 0 in the machine that the fit begins "
+                  "from, so that nothing moves it; begin from "
+                  "another machine, or leave it out";
   return MachineFile::print(
       tuning::fit(getMachine(), measured, times->getFittedConstants()), chip,
       gpu, measured.size());

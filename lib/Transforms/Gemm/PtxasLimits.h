@@ -48,7 +48,8 @@ inline bool spillsRow(int64_t columns, bool sharesRow, int64_t bScales,
 
 /// Whether ptxas may spill sums of a tile with operands swapped. A thread has A
 /// scales of a quarter of the rows, and in tiles of 128 columns twice as many
-/// addresses. Found in kernels of all tiles, each with nine epilogues.
+/// addresses. Found in kernels of all tiles with eight epilogues, and some with
+/// K divided or in clusters.
 inline bool spillsSwapped(int64_t rows, int64_t columns,
                           const GemmProblem &problem) {
   if (columns == 64)

@@ -49,8 +49,7 @@ LogicalResult ScaledSchedule::checkMma(BlockwiseGemmOp op,
     return failure();
   // PTX ISA, tcgen05.mma shapes of kind mxf8f6f4: 128 rows for each CTA.
   bool swapped = swapsOperands();
-  auto [rows, columns] =
-      swapped ? std::pair(tileN, tileM) : std::pair(tileM, tileN);
+  auto [rows, columns] = getMmaShape();
   StringRef rowsName = swapped ? "tile N" : "tile M",
             columnsName = swapped ? "tile M" : "tile N";
   constexpr StringLiteral kWhere = " where tensor cores apply the scales";
@@ -80,9 +79,9 @@ LogicalResult ScaledSchedule::chooseColumns(BlockwiseGemmOp op,
   // A second accumulator lets a tile begin before the one in front is read. Few
   // slots cost more than that gains.
   constexpr int64_t kMostAccumulators = 2, kFewestStages = 4;
-  const int64_t mostStages = stages, rows = swapsOperands() ? tileN : tileM,
-                columns = swapsOperands() ? tileM : tileN;
+  const int64_t mostStages = stages;
   auto fits = [&] {
+    auto [rows, columns] = getMmaShape();
     return accumulators *
                TmemType::countColumns(rows, columns, ctaGroup, stages) <=
            chip.tensorMemoryColumns;
@@ -103,7 +102,8 @@ LogicalResult ScaledSchedule::chooseColumns(BlockwiseGemmOp op,
       break;
   }
   InFlightDiagnostic error = op->emitOpError();
-  error << accumulators << " accumulators of " << columns << " columns";
+  error << accumulators << " accumulators of " << getMmaShape().second
+        << " columns";
   if (pinned.stages)
     error << ", with the scales of " << stages << " stages,";
   else

@@ -52,9 +52,14 @@ protected:
   void describe(tuning::KernelShape &shape) const override;
   std::pair<int64_t, int64_t> getRingSpace() const override;
 
-  /// The most rows of a tile with operands swapped: as many as MMAs have
-  /// columns, but fewer than those for which none need be.
+  /// The rows of the largest MMA of a CTA. Tiles of fewer may have their
+  /// operands swapped.
   static constexpr int64_t kMmaRows = 128;
+  /// The rows and columns of the MMA: those of the tile or, if operands are
+  /// swapped, its columns and rows.
+  std::pair<int64_t, int64_t> getMmaShape() const {
+    return swapsOperands() ? std::pair(tileN, tileM) : std::pair(tileM, tileN);
+  }
 
   /// What one MMA computes.
   virtual LogicalResult checkMma(BlockwiseGemmOp op,

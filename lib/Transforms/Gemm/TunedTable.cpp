@@ -88,7 +88,8 @@ TunedTable::read(StringRef path, const chip::Chip &chip, MLIRContext *context,
                         }))
         return emitError() << "the tuned table '" << path << "' names '"
                            << result.constants.back()
-                           << "', which is no constant that is fitted";
+                           << "', which is no constant that is fitted; name "
+                              "such as 'launchUs', or leave 'constants' out";
     }
   for (auto [index, value] : llvm::enumerate(*entries)) {
     std::string problem;
