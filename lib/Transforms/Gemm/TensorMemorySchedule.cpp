@@ -188,8 +188,8 @@ LogicalResult TensorMemorySchedule::checkMma(BlockwiseGemmOp op,
 
 LogicalResult TensorMemorySchedule::checkSwapped(BlockwiseGemmOp op,
                                                  const chip::Chip &chip) const {
-  // The proof takes the CTAs of such a cluster one by one, but a load role that
-  // throttles a scheduler acts for all of them.
+  // Such kernels are right on the simulator, but not proved: the CTAs of a
+  // cluster have different numbers of K blocks.
   if (cluster.k > 1 && isDynamic())
     return emitNoKernel(op, chip)
            << "scheduler = clc does not go with split_k, which is for so few "
