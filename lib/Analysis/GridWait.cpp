@@ -20,9 +20,16 @@ static bool touchesMemory(Operation *op) {
   return !op->getNumRegions() && !isMemoryEffectFree(op);
 }
 
+/// True if the op touches global memory.
+static bool touchesGlobal(Operation *op) {
+  return touchesMemory(op) &&
+         llvm::any_of(op->getOperandTypes(),
+                      llvm::IsaPred<TensorMapType, MemRefType>);
+}
+
 /// True if the op touches global memory that kernels in front may write.
 static bool touchesOthers(Operation *op, FunctionOpInterface kernel) {
-  if (!touchesMemory(op))
+  if (!touchesGlobal(op))
     return false;
   return llvm::any_of(op->getOperands(), [&](Value operand) {
     if (!isa<TensorMapType, MemRefType>(operand.getType()))
@@ -63,9 +70,7 @@ static SmallVector<Block *> getBlocksAround(Operation *op, RoleOp role) {
 
 /// True if the op stores to global memory.
 static bool stores(Operation *op) {
-  if (!touchesMemory(op) ||
-      llvm::none_of(op->getOperandTypes(),
-                    llvm::IsaPred<TensorMapType, MemRefType>))
+  if (!touchesGlobal(op))
     return false;
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   return !effects || effects.hasEffect<MemoryEffects::Write>();
@@ -95,11 +100,13 @@ static void startNextAtStore(RoleOp role, GridWait &wait) {
       wait.tiles = loop;
 }
 
-/// A role that waits where it begins.
-static GridWait waitAtBegin(RoleOp role) {
+/// A role that waits where it begins, and lets the kernel behind start there if
+/// `startsNextAtOnce`.
+static GridWait waitAtBegin(RoleOp role, bool startsNextAtOnce) {
   Operation *begin = &role.getBody().front().front();
   GridWait wait{begin, /*startsNext=*/begin};
-  startNextAtStore(role, wait);
+  if (!startsNextAtOnce)
+    startNextAtStore(role, wait);
   return wait;
 }
 
@@ -133,9 +140,20 @@ static GridWait getGridWaitBehindAllocation(RoleOp role,
   return wait;
 }
 
-static GridWait getGridWait(RoleOp role, FunctionOpInterface kernel) {
+/// True if the role copies from global memory, and only what is constant.
+static bool copiesConstants(RoleOp role, FunctionOpInterface kernel) {
+  bool copies = false, others = false;
+  role->walk([&](Operation *op) {
+    copies |= touchesGlobal(op);
+    others |= touchesOthers(op, kernel);
+  });
+  return copies && !others && onlyFillsRings(role);
+}
+
+static GridWait getGridWait(RoleOp role, FunctionOpInterface kernel,
+                            bool startsNextAtOnce) {
   if (!onlyFillsRings(role))
-    return waitAtBegin(role);
+    return waitAtBegin(role, startsNextAtOnce);
   std::optional<SmallVector<Block *>> common;
   role->walk([&](Operation *op) {
     if (!touchesOthers(op, kernel))
@@ -150,19 +168,23 @@ static GridWait getGridWait(RoleOp role, FunctionOpInterface kernel) {
   if (!common)
     return {};
   if (common->empty())
-    return waitAtBegin(role);
+    return waitAtBegin(role, startsNextAtOnce);
   // In a loop it waits again, which takes no time. In front of the loop LLVM
   // would leave the computation of the copies' places behind the wait.
   return {&common->back()->front()};
 }
 
 SmallVector<GridWait> mlir::fp8::getGridWaits(FunctionOpInterface kernel) {
+  auto roles = kernel.getFunctionBody().front().getOps<RoleOp>();
+  // The kernel behind has such a role, too, if it is of the same source.
+  bool startsNextAtOnce = llvm::any_of(
+      roles, [&](RoleOp role) { return copiesConstants(role, kernel); });
   auto getWait = [&](RoleOp role) {
     if (!kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName))
       return GridWait();
-    return waitsBeforeRoles(kernel) ? getGridWaitBehindAllocation(role, kernel)
-                                    : getGridWait(role, kernel);
+    return waitsBeforeRoles(kernel)
+               ? getGridWaitBehindAllocation(role, kernel)
+               : getGridWait(role, kernel, startsNextAtOnce);
   };
-  return llvm::map_to_vector(kernel.getFunctionBody().front().getOps<RoleOp>(),
-                             getWait);
+  return llvm::map_to_vector(roles, getWait);
 }

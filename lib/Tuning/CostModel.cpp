@@ -390,10 +390,10 @@ static double getLastScalesUs(const Machine &machine, const KernelShape &kernel,
 /// of the SMs free, they take what it draws, unless they are most of B.
 double KernelModel::getConstantUs(const Problem &problem,
                                   const Prediction &prediction) const {
-  if (!kernel.constantB)
+  if (!kernel.loadsBEarly)
     return 0;
-  constexpr double kOfOneWarpgroup = 1.5, kOfTwo = 0.6;
-  double gain = kernel.warpgroups < 2 ? kOfOneWarpgroup : kOfTwo;
+  constexpr double kMost = 1.5;
+  double gain = kMost;
   if (2 * prediction.tiles <= machine->multiprocessors) {
     constexpr double kOfAllBlocks = 2.6, kTaken = 1;
     int64_t blocks = ceilDiv(problem.k, kBlock * kernel.config.cluster.k);

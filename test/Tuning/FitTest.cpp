@@ -76,10 +76,12 @@ TEST(Fit, LeavesWhatIsNotNamed) {
   EXPECT_NE(found.launchUs, h200.launchUs);
   EXPECT_NE(found.dramBytesPerNs, h200.dramBytesPerNs);
   for (const fp8::chip::MachineConstant &constant :
-       fp8::chip::getMachineConstants())
+       fp8::chip::getMachineConstants()) {
     if (constant.name != std::string("launchUs") &&
-        constant.name != std::string("dramBytesPerNs"))
+        constant.name != std::string("dramBytesPerNs")) {
       EXPECT_EQ(constant.get(found), constant.get(h200)) << constant.name;
+    }
+  }
 }
 
 TEST(Fit, IsNotLedByOutliers) {

@@ -39,7 +39,9 @@ struct KernelShape {
   /// Columns of the boxes by which TMA stores D. 0: their number is not
   /// counted.
   int64_t storeColumns = 0;
-  bool constantB = false; ///< B and its scales are loaded before the wait
+  /// B and its scales are loaded before the wait, if the launch is
+  /// programmatic.
+  bool loadsBEarly = false;
   /// Each tile waits for a load of its B scales before its first product, or
   /// before its first promotion.
   bool asksForBScales = false;

@@ -120,7 +120,7 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
   shape.swapped = swapsOperands();
   shape.overlaps = holdsTwoProducts();
   shape.storeColumns = getStoreTile().getColumns();
-  shape.constantB = hasConstantB();
+  shape.loadsBEarly = mayLoadBEarly();
   shape.asksForBScales = asksForBScales();
   // Swapped, the columns of D are those of different products.
   if (swapsOperands())
@@ -131,12 +131,9 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
 // Rings
 //===----------------------------------------------------------------------===//
 
-bool WarpgroupSchedule::hasConstantB() const {
+bool WarpgroupSchedule::mayLoadBEarly() const {
   return problem.isConstant(gemm::Operand::B) &&
-         problem.isConstant(gemm::Operand::BScale);
-}
-bool WarpgroupSchedule::loadsBEarly() const {
-  return programmatic && hasConstantB();
+         problem.isConstant(gemm::Operand::BScale) && getEpilogueWarps() == 4;
 }
 bool WarpgroupSchedule::bringsBScales() const {
   return !lanesLoadBScales && !problem.hasColumnScales() &&

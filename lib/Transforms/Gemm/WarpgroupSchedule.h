@@ -25,11 +25,11 @@ public:
   /// whole MMAs of rows.
   bool swapsOperands() const final { return tileM % 64 != 0; }
 
-  /// True if B and its scales are constant.
-  bool hasConstantB() const;
-  /// True if a role of its own loads them before the kernels in front have
-  /// ended.
-  bool loadsBEarly() const;
+  /// True if a role of its own loads B and its scales, which are constant,
+  /// before the kernels in front have ended, as far as the launch lets it. Two
+  /// warpgroups gain nothing by that (benchmark/notes/programmatic.md).
+  bool mayLoadBEarly() const;
+  bool loadsBEarly() const { return programmatic && mayLoadBEarly(); }
 
   /// Two warpgroups share all tiles but the smallest, so that one promotes
   /// while the other multiplies.

@@ -1,5 +1,6 @@
 // Where the roles of a programmatic kernel wait for the kernels in front.
 // RUN: fp8-opt %s --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s
+// RUN: sed 's/ {fp8.access = "constant"}//' %s | fp8-opt --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s --check-prefix=WRITTEN
 // The proof expects the waits there.
 // RUN: fp8-opt %s --fp8-prove='chip=sm_90a json=%t.json' -o /dev/null
 // RUN: FileCheck %s --check-prefix=EVENTS < %t.json
@@ -18,18 +19,24 @@ gpu.module @kernels {
     %pa, %pb, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.producer<!ring>, !fp8.consumer<!ring>
     // What stores waits where it begins. The kernel behind starts in front of
     // the last tile's first store.
+    // WRITTEN: fp8.role "read" warps(4)
+    // WRITTEN: fp8.role_thread
+    // WRITTEN-NEXT: fp8.grid_dependency wait
+    // WRITTEN-NOT: fp8.grid_dependency
+    // WRITTEN: scf.for %[[TILE:.*]] = %{{.*}} to %[[TILES:.*]] step %[[STEP:[a-z0-9_]+]]
+    // WRITTEN: fp8.read_element
+    // WRITTEN-NEXT: %[[NEXT:.*]] = arith.addi %[[TILE]], %[[STEP]] : index
+    // WRITTEN-NEXT: %[[LAST:.*]] = arith.cmpi sge, %[[NEXT]], %[[TILES]] : index
+    // WRITTEN-NEXT: scf.if %[[LAST]] {
+    // WRITTEN-NEXT: fp8.grid_dependency start_next
+    // WRITTEN-NEXT: }
+    // WRITTEN-NEXT: memref.store
+    // Where a role loads constants ahead of the wait, it starts at once.
     // CHECK: fp8.role "read" warps(4)
     // CHECK: fp8.role_thread
     // CHECK-NEXT: fp8.grid_dependency wait
-    // CHECK-NOT: fp8.grid_dependency
-    // CHECK: scf.for %[[TILE:.*]] = %{{.*}} to %[[TILES:.*]] step %[[STEP:[a-z0-9_]+]]
-    // CHECK: fp8.read_element
-    // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[TILE]], %[[STEP]] : index
-    // CHECK-NEXT: %[[LAST:.*]] = arith.cmpi sge, %[[NEXT]], %[[TILES]] : index
-    // CHECK-NEXT: scf.if %[[LAST]] {
     // CHECK-NEXT: fp8.grid_dependency start_next
-    // CHECK-NEXT: }
-    // CHECK-NEXT: memref.store
+    // CHECK-NOT: fp8.grid_dependency
     fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!ring> {
       %last = scf.for %tile = %c0 to %tiles step %c1 iter_args(%e = %end) -> (!fp8.consumer<!ring>) {
         %l = scf.for %i = %c0 to %n step %c1 iter_args(%f = %e) -> (!fp8.consumer<!ring>) {
@@ -69,6 +76,9 @@ gpu.module @kernels {
     // What loads constants alone does not.
     // CHECK: fp8.role "load_b" warps(1)
     // CHECK-NOT: fp8.grid_dependency
+    // WRITTEN: fp8.role "load_b" warps(1)
+    // WRITTEN: fp8.grid_dependency wait
+    // WRITTEN-NOT: fp8.grid_dependency
     fp8.role "load_b" warps(1) (%end = %pb) : !fp8.producer<!ring> {
       %last = scf.for %tile = %c0 to %tiles step %c1 iter_args(%e = %end) -> (!fp8.producer<!ring>) {
         %l = scf.for %i = %c0 to %n step %c1 iter_args(%f = %e) -> (!fp8.producer<!ring>) {
