@@ -298,15 +298,19 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   if (!entry)
     return std::nullopt;
   GemmConfig config = entry->config;
-  if (!entries[op][entry].get(*this, op, config, extents.m))
+  const Candidate &candidate =
+      entries[op][entry].get(*this, op, config, extents.m);
+  // No entry was measured with a constant B, of which some kernels make use.
+  if (!candidate || candidate->getKernel().loadsBEarly)
     return std::nullopt;
-  // What was measured says nothing of other rows of tiles, nor of copies that
-  // reach far beyond M.
+  // What was measured with another M says nothing of other rows of tiles, nor
+  // of copies that reach far beyond M.
   constexpr int64_t kFar = 8;
   int64_t rows = llvm::divideCeil(extents.m, config.tileM),
           beyond = config.edgeFirst ? 0 : rows * config.tileM - extents.m;
-  if (rows != int64_t(llvm::divideCeil(entry->m, config.tileM)) ||
-      beyond >= kFar)
+  if (entry->m != extents.m &&
+      (rows != int64_t(llvm::divideCeil(entry->m, config.tileM)) ||
+       beyond >= kFar))
     return std::nullopt;
   if (launch == LaunchChoice::Fastest)
     return config;
