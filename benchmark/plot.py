@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Draws the results of the comparison on a GPU: for each row of rows.csv bars of
-TFLOP/s, ours and the peers', the limit as a line, and our ratio to the best peer.
+TFLOP/s, ours and the peers', the limit as a line, and our ratio to the best peer. Of
+several files each peer's fastest result counts.
 
-usage: plot.py RESULTS.csv OUT.svg
+usage: plot.py RESULTS.csv... OUT.svg
 """
 
 import csv
@@ -169,12 +170,13 @@ def plot(rows: list[table.Row], measurements: list[dict]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 2:
+    if len(arguments) < 2:
         print(__doc__.strip().splitlines()[-1], file=sys.stderr)
         return 2
-    results, output = arguments
+    *results, output = arguments
     try:
-        text = plot(table.read_rows(os.path.join(GPU, "rows.csv")), read_measurements(results))
+        measurements = [one for path in results for one in read_measurements(path)]
+        text = plot(table.read_rows(os.path.join(GPU, "rows.csv")), measurements)
         with open(output, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except (OSError, ValueError) as error:

@@ -72,12 +72,13 @@ class Program(unittest.TestCase):
 
     def test_the_plots_of_the_documents(self):
         with open(os.path.join(SOURCE, "docs", "Benchmark.md"), encoding="utf-8") as file:
-            plots = re.findall(r"python3 benchmark/plot\.py (\S+) (\S+)", file.read())
+            commands = re.findall(r"python3 benchmark/plot\.py (.+)", file.read().replace("\\\n", ""))
+        plots = [command.split() for command in commands]
         self.assertEqual(len(plots), 2)
-        for results, image in plots:
+        for *results, image in plots:
             with self.subTest(image), tempfile.TemporaryDirectory() as directory:
                 output = os.path.join(directory, "x.svg")
-                self.assertEqual(self.run_plot(os.path.join(SOURCE, results), output).returncode, 0)
+                self.assertEqual(self.run_plot(*(os.path.join(SOURCE, path) for path in results), output).returncode, 0)
                 with open(output, encoding="utf-8") as made, open(os.path.join(SOURCE, image), encoding="utf-8") as kept:
                     self.assertEqual(made.read(), kept.read(), "make it anew, as docs/Benchmark.md says")
 
@@ -93,8 +94,9 @@ class Program(unittest.TestCase):
                 file.write("m,n,k,peer,us,right,gpu,date\n1,2,3,fp8,1.0,True,G,2026\n")
             self.assertIn("error: no row of rows.csv was measured", self.run_plot(path, output).stderr)
             self.assertIn("nowhere", self.run_plot("/nowhere.csv", output).stderr)
+            self.assertIn("nowhere", self.run_plot(path, "/nowhere.csv", output).stderr)
             self.assertFalse(os.path.exists(output))
-        self.assertEqual(self.run_plot().stderr, "usage: plot.py RESULTS.csv OUT.svg\n")
+        self.assertEqual(self.run_plot().stderr, "usage: plot.py RESULTS.csv... OUT.svg\n")
 
 
 if __name__ == "__main__":
