@@ -50,11 +50,23 @@ def with_config(text, config):
     return text.replace(result, "%s config <%s>" % (result, config))
 
 
+def with_constant_b(text):
+    """The example's GEMM with the promise that no kernel which may still run writes B or its scales."""
+    for argument in ("b", "b_scale"):
+        access = 'fp8.name = "%s", fp8.access = ' % argument
+        if text.count(access + '"read"') != 1:
+            fail("examples/gemm.mlir has not one argument '%s' that is read" % argument)
+        text = text.replace(access + '"read"', access + '"constant"')
+    return text
+
+
 def make_kernel(name, kernel, directory, fp8_opt, ptxas):
     """The kernel's cubin and manifest; why not, if that fails."""
     base = os.path.join(directory, name)
     with open(os.path.join(SOURCE, "examples", "gemm.mlir"), encoding="utf-8") as file:
         text = with_config(file.read(), kernel["config"])
+    if kernel.get("constant_b"):
+        text = with_constant_b(text)
     with open(base + ".mlir", "w", encoding="utf-8") as file:
         file.write(text)
     options = "chip=%s %s" % (CHIP, kernel.get("options", ""))
@@ -62,7 +74,7 @@ def make_kernel(name, kernel, directory, fp8_opt, ptxas):
     problem = problem or command([ptxas, "-arch=" + CHIP, base + ".ptx", "-o", base + ".cubin"])
     if not problem:
         os.replace(base + ".ptx.json", base + ".cubin.json")
-    for suffix in (".mlir", ".ptx", ".ptx.json"):
+    for suffix in (".mlir", ".ptx", ".ptx.json", ".ptx.proof.json"):
         if os.path.exists(base + suffix):
             os.remove(base + suffix)
     return problem

@@ -125,9 +125,9 @@ class Configurations:
                     raise ValueError("%s: row '%s' names kernel '%s', which \"kernels\" does not have" % (
                         where, row, name))
         for name, kernel in self.kernels.items():
-            unknown = set(kernel) - {"config", "options"}
-            if "config" not in kernel or unknown:
-                raise ValueError("%s: kernel '%s' must have \"config\" and may have \"options\"" % (where, name))
+            unknown = set(kernel) - {"config", "options", "constant_b"}
+            if "config" not in kernel or unknown or not isinstance(kernel.get("constant_b", False), bool):
+                raise ValueError("%s: kernel '%s' must have \"config\" and may have \"options\", and \"constant_b\", true or false" % (where, name))
 
     def is_programmatic(self, name):
         """Whether the kernel is made for programmatic launches, which its manifest then asks for."""

@@ -86,7 +86,8 @@ class Tables(unittest.TestCase):
     def test_what_is_misspelt(self):
         for text, message in (('{"kernels": {}, "rows": {"r": ["x"]}}', "row 'r' names kernel 'x'"),
                               ('{"kernels": {}, "rows": {"r": []}}', "row 'r' has no kernel"),
-                              ('{"kernels": {"x": {"conifg": ""}}, "rows": {}}', "kernel 'x' must have")):
+                              ('{"kernels": {"x": {"conifg": ""}}, "rows": {}}', "kernel 'x' must have"),
+                              ('{"kernels": {"x": {"config": "", "constant_b": 1}}, "rows": {}}', "constant_b., true or false")):
             with self.assertRaisesRegex(ValueError, message):
                 table.Configurations(text, "t.json")
 
