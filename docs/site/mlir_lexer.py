@@ -18,9 +18,10 @@ class MlirLexer(RegexLexer):
             (r"\^\w+", Name.Label),
             (r"![\w.]+", Keyword.Type),
             (r"#[\w.]+", Name.Decorator),
-            (words(("f8E4M3FN", "f8E5M2", "bf16", "f16", "f32", "f64", "index", "memref", "vector", "tensor"), prefix=r"\b", suffix=r"\b"), Keyword.Type),
-            (r"\b(?:\?|\d+)x(?=[\dbfi?])", Number),
-            (r"\b[su]?i\d+\b", Keyword.Type),
+            # A type may stand right behind the x of a shape.
+            (words(("f8E4M3FN", "f8E5M2", "f8E8M0FNU", "bf16", "f16", "f32", "f64", "index", "memref", "vector", "tensor"), suffix=r"\b"), Keyword.Type),
+            (r"(?:(?:\?|\d+)x)+(?=[a-z!])", Number),
+            (r"[su]?i\d+\b", Keyword.Type),
             (r"\b[a-z_]\w*(?:\.[a-z_]\w*)+", Keyword),
             (r"-?\b(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?)\b", Number),
             (r"\b[A-Za-z_][\w$]*", Name),
