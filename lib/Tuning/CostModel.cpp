@@ -392,8 +392,7 @@ double KernelModel::getConstantUs(const Problem &problem,
                                   const Prediction &prediction) const {
   if (!kernel.loadsBEarly)
     return 0;
-  constexpr double kMost = 1.5;
-  double gain = kMost;
+  double gain = 1.5;
   if (2 * prediction.tiles <= machine->multiprocessors) {
     constexpr double kOfAllBlocks = 2.6, kTaken = 1;
     int64_t blocks = ceilDiv(problem.k, kBlock * kernel.config.cluster.k);

@@ -300,8 +300,12 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   GemmConfig config = entry->config;
   const Candidate &candidate =
       entries[op][entry].get(*this, op, config, extents.m);
+  if (!candidate)
+    return std::nullopt;
+  if (launch != LaunchChoice::Fastest)
+    config.programmatic = launch == LaunchChoice::Programmatic;
   // No entry was measured with a constant B, of which some kernels make use.
-  if (!candidate || candidate->getKernel().loadsBEarly)
+  if (config.programmatic && candidate->getKernel().loadsBEarly)
     return std::nullopt;
   // What was measured with another M says nothing of other rows of tiles, nor
   // of copies that reach far beyond M.
@@ -312,9 +316,6 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
       (rows != int64_t(llvm::divideCeil(entry->m, config.tileM)) ||
        beyond >= kFar))
     return std::nullopt;
-  if (launch == LaunchChoice::Fastest)
-    return config;
-  config.programmatic = launch == LaunchChoice::Programmatic;
   return config;
 }
 
