@@ -33,6 +33,7 @@ suppress_warnings = ["misc.highlighting_failure"]  # of excerpts with ... in the
 # Markdown as GitHub shows it: anchors of headings have the same names.
 myst_heading_anchors = 6
 myst_enable_extensions = ["fieldlist"]
+myst_html_meta = {"description": "fp8: a compiler for warp-specialised FP8 kernels on Hopper and Blackwell, and a simulator of their PTX"}
 myst_url_schemes = {"http": None, "https": None, "mailto": None, "source": None}
 
 graphviz_output_format = "svg"
