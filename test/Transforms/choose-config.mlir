@@ -29,7 +29,7 @@
 // RUN: sed 's/\("b[_scale]*", fp8.access = \)"read"/\1"constant"/' %fp8_source/examples/gemm.mlir > %t.mlir
 // RUN: %{h100} problem=1x4096x7168" | FileCheck %s --check-prefix=CONSTANT
 // CONSTANT: {{^}}  tile = 16 x 64 x 128, split_k = 2, launch = programmatic, by the model
-// What was measured knows of no constant B. A tile of two warpgroups makes no use of it, nor does a serial launch, so there the table decides.
+// Entries were measured without a constant B. The table still decides for tiles of two warpgroups and for serial launches, which do not use it.
 // RUN: fp8-opt %t.mlir --fp8-choose-config="chip=sm_90a problem=64x2112x7168 launch=programmatic tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=FAR
 // RUN: fp8-opt %t.mlir --fp8-choose-config="chip=sm_90a problem=64x2112x7168 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=SERIAL
 // SERIAL: config <tile = 64 x 48 x 128, stages = 2>
