@@ -55,7 +55,7 @@ def with_constant_b(text):
     for argument in ("b", "b_scale"):
         access = 'fp8.name = "%s", fp8.access = ' % argument
         if text.count(access + '"read"') != 1:
-            fail("examples/gemm.mlir has not one argument '%s' that is read" % argument)
+            fail("examples/gemm.mlir must have one argument '%s' with fp8.access = \"read\"" % argument)
         text = text.replace(access + '"read"', access + '"constant"')
     return text
 

@@ -392,7 +392,7 @@ double KernelModel::getConstantUs(const Problem &problem,
                                   const Prediction &prediction) const {
   if (!kernel.loadsBEarly)
     return 0;
-  double gain = 1.5;
+  double gain = 1.5; // times what each programmatic launch gains, at most
   if (2 * prediction.tiles <= machine->multiprocessors) {
     constexpr double kOfAllBlocks = 2.6, kTaken = 1;
     int64_t blocks = ceilDiv(problem.k, kBlock * kernel.config.cluster.k);
