@@ -27,6 +27,7 @@ EITHER_LAUNCH = 3
 # A serial launch is taken if a programmatic one takes that many times as long: where kernels are long, the two differ by noise alone.
 SERIAL_LOSES = 1.01
 PROGRAMMATIC = "launch = programmatic"
+SIGNAL = ", signal = wait"
 CONFIGURATIONS = os.path.join(HERE, "gpu", "configurations.json")
 
 
@@ -39,17 +40,18 @@ def name_of(config):
         if field == PROGRAMMATIC:
             name += "-early"
             continue
-        if field == "edge = first":
-            name += "-edge"
+        if field in ("edge = first", "signal = wait"):
+            name += "-" + field.split()[-1].replace("first", "edge")
             continue
         name += "-" + {"cta_group": "g", "split_k": "k"}.get(key, key[0]) + re.sub(r"\W", "", value)
     return name
 
 
 def with_other_launch(config):
+    """The configuration launched the other way, with the signal that it has by default."""
     early, edge = ", " + PROGRAMMATIC, ", edge = first"
     if early in config:
-        return config.replace(early, "")
+        return config.replace(early, "").replace(SIGNAL, "")
     return config.removesuffix(edge) + early + (edge if config.endswith(edge) else "")
 
 

@@ -131,11 +131,16 @@ static bool takesAccumulators(RoleOp role) {
 /// role that takes accumulators starts behind the allocation of its ring, and
 /// the first signal of a CTA counts: with several rings its end is the signal.
 static GridWait getGridWaitBehindAllocation(RoleOp role,
-                                            FunctionOpInterface kernel) {
+                                            FunctionOpInterface kernel,
+                                            bool startsNextAtOnce) {
   GridWait wait;
   unsigned allocations = 0;
   kernel->walk([&](CreateMmaWarpOp) { ++allocations; });
-  if (allocations == 1 && takesAccumulators(role))
+  if (allocations != 1 || !takesAccumulators(role))
+    return wait;
+  if (startsNextAtOnce)
+    wait.startsNext = &role.getBody().front().front();
+  else
     startNextAtStore(role, wait);
   return wait;
 }
@@ -177,13 +182,15 @@ static GridWait getGridWait(RoleOp role, FunctionOpInterface kernel,
 SmallVector<GridWait> mlir::fp8::getGridWaits(FunctionOpInterface kernel) {
   auto roles = kernel.getFunctionBody().front().getOps<RoleOp>();
   // The kernel behind has such a role, too, if it is of the same source.
-  bool startsNextAtOnce = llvm::any_of(
-      roles, [&](RoleOp role) { return copiesConstants(role, kernel); });
+  bool startsNextAtOnce =
+      kernel->hasAttr(Fp8Dialect::kSignalsAtWaitAttrName) ||
+      llvm::any_of(roles,
+                   [&](RoleOp role) { return copiesConstants(role, kernel); });
   auto getWait = [&](RoleOp role) {
     if (!kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName))
       return GridWait();
     return waitsBeforeRoles(kernel)
-               ? getGridWaitBehindAllocation(role, kernel)
+               ? getGridWaitBehindAllocation(role, kernel, startsNextAtOnce)
                : getGridWait(role, kernel, startsNextAtOnce);
   };
   return llvm::map_to_vector(roles, getWait);

@@ -131,6 +131,11 @@ static std::vector<Field> makeFields() {
           "where the row of tiles is that is not full, if tile M does not "
           "divide M. `first`: it comes first and overlaps the second; if M is "
           "at least tile M, copies of A read at most seven rows beyond M"),
+      makeField<&GemmConfig::signalsAtWait>(
+          "signal", {"store", "wait"},
+          "where a programmatic kernel lets the following one start: in front "
+          "of its last store, or right behind its wait for the preceding "
+          "kernel. `wait` requires `launch = programmatic`"),
   };
 }
 

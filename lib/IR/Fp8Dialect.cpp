@@ -147,6 +147,12 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
         failed(expect(isa<FunctionOpInterface>(op) ||
                           op->getName().getStringRef() == "gpu.launch_func",
                       "on a kernel or its launch")));
+  if (name == kSignalsAtWaitAttrName)
+    return failure(
+        failed(expect(isa<UnitAttr>(value), "a unit attribute")) ||
+        failed(expect(isa<FunctionOpInterface>(op) &&
+                          op->hasAttr(kProgrammaticAttrName),
+                      "on a kernel with '" + kProgrammaticAttrName + "'")));
   if (name == kDebugWaitsAttrName) {
     auto limit = dyn_cast<IntegerAttr>(value);
     return expect(limit && limit.getType().isSignlessIntOrIndex() &&

@@ -385,22 +385,49 @@ static double getLastScalesUs(const Machine &machine, const KernelShape &kernel,
   return machine.firstScalesCycles / machine.gigahertz / 1e3;
 }
 
-/// What a constant B takes off the launch of a programmatic kernel, whose first
-/// copies come before the kernel in front has ended. Where that has left half
-/// of the SMs free, they take what it draws, unless they are most of B.
-double KernelModel::getConstantUs(const Problem &problem,
-                                  const Prediction &prediction) const {
-  if (!kernel.loadsBEarly)
-    return 0;
-  double gain = 1.5; // times what each programmatic launch gains, at most
-  if (2 * prediction.tiles <= machine->multiprocessors) {
-    constexpr double kOfAllBlocks = 2.6, kTaken = 1;
-    int64_t blocks = ceilDiv(problem.k, kBlock * kernel.config.cluster.k);
-    double share =
-        double(kernel.config.stages * kernel.blocksPerStage) / blocks;
-    gain = std::min(gain, kOfAllBlocks * share - kTaken);
+/// What a signal behind the wait takes off the launch of a programmatic kernel,
+/// beside what one in front of the last store does, in parts of the latter. The
+/// next kernel's CTAs start as soon as ours end, and at once where ours leave
+/// half of the SMs free. With a constant B they load meanwhile; those on free
+/// SMs take what ours draw, unless that is most of B.
+double KernelModel::getSignalUs(const Problem &problem,
+                                const Prediction &prediction) const {
+  constexpr double kOfOneWarpgroup = 0.7, kOfTwo = 0.45, kOnFreeSms = 0.5;
+  bool halfIsFree = 2 * prediction.tiles <= machine->multiprocessors;
+  double gain = (kernel.warpgroups == 1 ? kOfOneWarpgroup : kOfTwo) +
+                (halfIsFree ? kOnFreeSms : 0);
+  if (kernel.loadsBEarly) {
+    gain = 1.6;
+    if (halfIsFree) {
+      constexpr double kOfAllBlocks = 2.6, kTaken = 1;
+      int64_t blocks = ceilDiv(problem.k, kBlock * kernel.config.cluster.k);
+      double share =
+          double(kernel.config.stages * kernel.blocksPerStage) / blocks;
+      gain = std::min(gain, kOfAllBlocks * share - kTaken);
+    }
   }
   return gain * machine->earlyUs;
+}
+
+/// What is lost after a signal behind the wait, as a fraction of the loop, since
+/// CTAs start on whatever SM is free. Where ours leave fewer than half of the
+/// SMs free, two then share a TPC while others have none, unless large clusters
+/// keep them together. Those that share columns of B are no longer neighbours,
+/// unless any cluster does.
+double KernelModel::getSpreadShare(const Problem &problem,
+                                   const Prediction &prediction) const {
+  constexpr double kMost = 0.4, kNearlyAll = 0.9, kOfRows = 0.2;
+  constexpr int64_t kKeptTogether = 4;
+  double sms = machine->multiprocessors,
+         drawing = double(std::min(prediction.tiles, resident)),
+         share = 0;
+  if (2 * drawing > sms && kernel.config.cluster.k < kKeptTogether)
+    share = kMost * std::max(0.0, (kNearlyAll * sms - drawing) /
+                                      ((kNearlyAll - 0.5) * sms));
+  if (ceilDiv(problem.m, kernel.config.tileM) > 1 &&
+      kernel.config.cluster.k == 1)
+    share += kOfRows;
+  return share;
 }
 
 std::optional<Predictions> KernelModel::predict(const Problem &problem,
@@ -410,31 +437,36 @@ std::optional<Predictions> KernelModel::predict(const Problem &problem,
   double dram = *loopEnd, later = double(bounds.waves - 1) * laterEpilogueUs,
          last = bounds.epilogue - later +
                 getLastScalesUs(*machine, kernel, bounds),
-         early = machine->earlyUs + getConstantUs(problem, bounds),
+         early = machine->earlyUs, signal = getSignalUs(problem, bounds),
          lanes = getLanesUs(*machine, problem, kernel, bounds);
   // A norm is no less than the largest of its values.
   double least = std::max({*std::max_element(bounds.bounds.begin(), loopEnd) +
                                lanes + bounds.fillWait + later,
                            dram, bounds.fill});
-  if (launchUs - std::max(early, 0.0) + least + last > mostUs)
+  if (launchUs - std::max({early, early + signal, 0.0}) + least + last > mostUs)
     return std::nullopt;
 
-  double loop =
-      combine(bounds.bounds.begin(), loopEnd) * (1 + getDividedShare(problem)) +
-      lanes + bounds.fillWait;
-  std::array<double, 3> together = {loop + later, dram, bounds.fill};
-  double body = combine(together.begin(), together.end());
-  auto launched = [&](double launch) {
+  double blocks = combine(bounds.bounds.begin(), loopEnd) *
+                  (1 + getDividedShare(problem)),
+         others = lanes + bounds.fillWait + later;
+  auto launched = [&](double launch, double spread) {
+    std::array<double, 3> together = {blocks + others, dram, bounds.fill};
     Prediction one = bounds;
     one.launch = launch;
-    one.total = launch + body + last;
+    one.total = launch + combine(together.begin(), together.end()) + last +
+                spread * blocks;
     return one;
   };
-  return Predictions{launched(launchUs), launched(launchUs - early)};
+  return Predictions{
+      launched(launchUs, 0), launched(launchUs - early, 0),
+      launched(launchUs - early - signal, getSpreadShare(problem, bounds))};
 }
 
 Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
                                 const KernelShape &kernel) {
-  Predictions both = *KernelModel(machine, kernel).predict(problem);
-  return kernel.config.programmatic ? both.programmatic : both.serial;
+  Predictions all = *KernelModel(machine, kernel).predict(problem);
+  const config::GemmConfig &config = kernel.config;
+  return config.signalsAtWait  ? all.early
+         : config.programmatic ? all.programmatic
+                               : all.serial;
 }

@@ -24,7 +24,10 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 EARLY = ", launch = programmatic"
-"""The end of a configuration whose kernel may start early, but for an edge that follows it; as the compiler prints it."""
+"""In a configuration whose kernel may start early, as the compiler prints it; an edge and a signal may follow."""
+
+SIGNAL = ", signal = wait"
+"""The end of a configuration whose kernel lets the following one start behind its wait, as the compiler prints it."""
 
 LIMIT = 65536
 """Entries of a `Remembered`; when it is full, all are forgotten."""
@@ -119,7 +122,7 @@ class Choices:
         source = "tuned" if measured else "spec" if spec.config else explained["source"]
         config = explained.get("config")
         found = _find_candidate(explained, config)
-        if config and not found:  # it may be known with the launch that the model does not prefer
+        if config and not found:  # it may be known with the launch or the signal that the model does not prefer
             found = _find_candidate(chooser.explain(spec, *problem, "programmatic" if EARLY in config else "serial"), config)
         return source, explained, found
 

@@ -15,7 +15,7 @@ from typing import Iterator
 from . import _measured
 from ._arrays import CUDA, Array, contiguous_strides
 from ._call import extents_of
-from ._choice import EARLY, chip_of, forget_choices
+from ._choice import EARLY, SIGNAL, chip_of, forget_choices
 from ._compile import compile
 from ._compiler import explain_configurations
 from ._device import Buffer, Device, get_device, time_launches
@@ -61,7 +61,8 @@ def tune(
         n: rows of B, columns of D.
         k: columns of A and B, a multiple of 16.
         spec: types, and what follows the sum.
-        top: how many configurations to time. The fastest is timed with the other launch, too, if the spec leaves that open.
+        top: how many configurations to time. The fastest is timed with the other launch, too, if the spec leaves that open, and with
+            the other signal.
         ordinal: the GPU's number.
         progress: shows a bar; None: if it takes long and standard error is a terminal.
 
@@ -87,6 +88,7 @@ def tune(
     spec = replace(spec, d_contiguous=padded_row(n, spec.d_dtype) == n)
     chip = chip_of(device)
     found = candidates(spec, chip, problem, top)
+    changes = (_with_other_launch, _with_other_signal) if spec.programmatic is None else (_with_other_signal,)
     measurements: list[Measurement] = []
     with Progress(f"tuning {m} x {n} x {k}", progress) as shown:
         sets = list(operand_sets(device, spec, problem))
@@ -95,29 +97,44 @@ def tune(
             kernel = compile(replace(spec, config=config, programmatic=None), chip=chip).loaded(ordinal)
             launches = [kernel.prepare(tuple(arrays)) for arrays in sets]
             measurements.append(Measurement(config, time_launches(launches), predicted))
-            shown.update(len(measurements), len(found) + 1)
+            shown.update(len(measurements), len(found) + len(changes))
 
         for config, predicted in found:
             measure(config, predicted)
-        measurements.sort(key=lambda measurement: measurement.us)
-        if spec.programmatic is None:
-            measure(*_with_other_launch(measurements[0].config, spec, chip, problem))
+        for change in changes:
+            fastest = min(measurements, key=lambda measurement: measurement.us).config
+            for config, predicted in change(fastest, spec, chip, problem):
+                if all(config != measurement.config for measurement in measurements):
+                    measure(config, predicted)
     measurements.sort(key=lambda measurement: measurement.us)
     _measured.keep(device.info.name, spec, problem, measurements[0].config)
     forget_choices()
     return tuple(measurements)
 
 
-def _with_other_launch(config: str, spec: GemmSpec, chip: str, problem: tuple[int, int, int]) -> tuple[str, float]:
-    """The configuration, programmatic if it is serial, else serial, with the microseconds that the cost model predicts."""
-    other = with_launch(config, programmatic=EARLY not in config)
-    predicted = dict(candidates(replace(spec, programmatic=EARLY in other), chip, problem, top=0))
-    return other, predicted[other]
+def _with_other_launch(config: str, spec: GemmSpec, chip: str, problem: tuple[int, int, int]) -> list[tuple[str, float]]:
+    """The configuration, programmatic with the faster signal if it is serial, else serial, with the microseconds that the cost model predicts."""
+    programmatic = EARLY not in config
+    other = with_launch(config, programmatic=programmatic)
+    return [found for found in _predicted(spec, chip, problem, programmatic) if with_launch(found[0], programmatic=programmatic) == other][:1]
+
+
+def _with_other_signal(config: str, spec: GemmSpec, chip: str, problem: tuple[int, int, int]) -> list[tuple[str, float]]:
+    """A programmatic configuration that signals elsewhere, with the microseconds that the cost model predicts; nothing where it knows none."""
+    if EARLY not in config:
+        return []
+    other = config.removesuffix(SIGNAL) if config.endswith(SIGNAL) else config + SIGNAL
+    return [found for found in _predicted(spec, chip, problem, True) if found[0] == other]
+
+
+def _predicted(spec: GemmSpec, chip: str, problem: tuple[int, int, int], programmatic: bool) -> list[tuple[str, float]]:
+    """All configurations with that launch, the fastest first, with the microseconds that the cost model predicts."""
+    return candidates(replace(spec, programmatic=programmatic), chip, problem, top=0)
 
 
 def with_launch(config: str, *, programmatic: bool) -> str:
-    """The configuration with that launch."""
-    serial = config.replace(EARLY, "")
+    """The configuration with that launch, and the signal that it has by default."""
+    serial = config.replace(EARLY, "").replace(SIGNAL, "")
     if not programmatic:
         return serial
     fields, edge, _ = serial.partition(_EDGE)

@@ -66,7 +66,7 @@ TEST(GemmConfig, LeavesDefaultsOutOfTheText) {
             "tile = 256 x 256 x 256, cta_group = 2, cluster = 2 x 2, "
             "split_k = 2, stages = 1, accumulators = 1, scheduler = clc, "
             "band = 1, b_scales = lanes, l2_promotion = 512, "
-            "launch = programmatic, edge = first");
+            "launch = programmatic, edge = first, signal = wait");
 }
 
 TEST(GemmConfig, APairIsTheSmallestClusterOfPairs) {

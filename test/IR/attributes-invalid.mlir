@@ -45,6 +45,11 @@ func.func private @early() attributes {fp8.programmatic = true}
 
 // -----
 
+// expected-error @below {{'func.func' op attribute 'fp8.signals_at_wait' must be on a kernel with 'fp8.programmatic'}}
+func.func private @serial() attributes {fp8.signals_at_wait}
+
+// -----
+
 // expected-error @below {{a configuration has each field once, but 'stages' is given twice; remove one}}
 func.func private @twice() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, stages = 2, stages = 3>}
 

@@ -16,7 +16,7 @@
 // REDEFINE: %{chip} = sm_90a
 // REDEFINE: %{options} = problem=?x2112x7168
 // RUN: %{choose}=EARLY
-// EARLY: config <tile = {{.*}}, launch = programmatic{{(, edge = first)?}}>
+// EARLY: config <tile = {{.*}}, launch = programmatic{{(, edge = first)?(, signal = wait)?}}>
 // A tie is serial, on a GPU where a start gains nothing.
 // RUN: sed 's/"earlyUs": 0.8/"earlyUs": 0/' %S/Inputs/machine.json > %t/machine.json
 // REDEFINE: %{options} = problem=64x7168x2048 machine=%t/machine.json

@@ -18,6 +18,15 @@ func.func @accumulators(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memre
 
 // -----
 
+func.func @signal(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{with signal = wait must be launched programmatically, for a serial kernel has no wait; set launch = programmatic, or signal = store}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xbf16>) config <tile = 128 x 128 x 128, signal = wait>
+  return
+}
+
+// -----
+
 // The ring with C takes the room of a stage.
 func.func @stages_with_residual(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
   // expected-error @below {{5 stages of 32768 bytes do not fit shared memory; at most 4 do}}

@@ -58,6 +58,9 @@ struct GemmConfig {
   /// Rows of tiles are counted from the end of M, so that the first row of
   /// tiles is the one that is not full, not the last.
   bool edgeFirst = false;
+  /// A programmatic kernel lets the following one start right behind its wait,
+  /// not in front of its last store.
+  bool signalsAtWait = false;
 
   /// The rows of D that one CTA computes, and the rows of B that it holds.
   int64_t getCtaRows() const { return tileM / ctaGroup; }

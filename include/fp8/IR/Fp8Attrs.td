@@ -92,7 +92,8 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
     `cta_group = 2` of a CTA pair. A tile M that is no multiple of 64, the rows of an MMA, swaps the operands: the columns of D are then the MMA's
     rows, and tile N is a multiple of 64. So does a tile M below 128 where tensor cores apply the scales, since such an MMA has 128 rows. `cluster` counts the CTAs along M and N. With `split_k = n`, n CTAs form a cluster, divide the K
     blocks of a tile, and then add up their sums. With `launch = programmatic` the kernel may start while the preceding kernel in its stream
-    ends (programmatic dependent launch); the default is `serial`. `stages` counts the slots of the ring of A and B, `accumulators` the
+    ends (programmatic dependent launch); the default is `serial`. With `signal = wait` such a kernel lets the following one start as soon as the
+    preceding one has ended; by default, with `signal = store`, it does so in front of its last store. `stages` counts the slots of the ring of A and B, `accumulators` the
     slots in tensor memory; the default of both is as many as fit. A slot holds one K block. Where a single warpgroup multiplies into its
     registers, a slot holds up to four K blocks: as many as leave room for `stages` slots, or for three if `stages` is left out. The tile
     comes first. The other fields are optional and come in any order, each at most once.

@@ -39,8 +39,8 @@ struct KernelShape {
   /// Columns of the boxes by which TMA stores D. 0: their number is not
   /// counted.
   int64_t storeColumns = 0;
-  /// B and its scales are loaded before the wait, if the launch is
-  /// programmatic.
+  /// B and its scales are loaded before the wait, if the kernel signals behind
+  /// that.
   bool loadsBEarly = false;
   /// Each tile waits for a load of its B scales before its first product, or
   /// before its first promotion.
@@ -71,9 +71,10 @@ struct Prediction {
   Bound getLargest() const;
 };
 
-/// The times of one kernel by how it is launched.
+/// The times of one kernel by how it is launched, and where a programmatic one
+/// lets the next start: in front of its last store, or behind its wait.
 struct Predictions {
-  Prediction serial, programmatic;
+  Prediction serial, programmatic, early;
 };
 
 /// The times of one kernel on a machine: what no problem changes of them is
@@ -84,8 +85,8 @@ public:
 
   const KernelShape &getKernel() const { return kernel; }
 
-  /// The times of both launches; the kernel's configuration names neither. None
-  /// if it is clear at once that both take longer than `mostUs`.
+  /// The times of all launches; the kernel's configuration names none. None if
+  /// it is clear at once that all take longer than `mostUs`.
   std::optional<Predictions>
   predict(const Problem &problem,
           double mostUs = std::numeric_limits<double>::infinity()) const;
@@ -95,8 +96,10 @@ private:
   Prediction getBounds(const Problem &problem) const;
   int64_t getWaves(int64_t tiles) const;
   double getDividedShare(const Problem &problem) const;
-  double getConstantUs(const Problem &problem,
-                       const Prediction &prediction) const;
+  double getSignalUs(const Problem &problem,
+                     const Prediction &prediction) const;
+  double getSpreadShare(const Problem &problem,
+                        const Prediction &prediction) const;
 
   const Machine *machine;
   KernelShape kernel;

@@ -362,7 +362,7 @@ static LogicalResult lowerKernel(ModuleOp module, gpu::GPUFuncOp kernel,
   for (StringRef name :
        {Fp8Dialect::kClusterAttrName, Fp8Dialect::kLinearAttrName,
         Fp8Dialect::kBarriersAttrName, Fp8Dialect::kPlanAttrName,
-        Fp8Dialect::kProgrammaticAttrName})
+        Fp8Dialect::kProgrammaticAttrName, Fp8Dialect::kSignalsAtWaitAttrName})
     kernel->removeAttr(name);
   return success();
 }

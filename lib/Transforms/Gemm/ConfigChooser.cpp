@@ -42,12 +42,12 @@ static std::unique_ptr<GemmSchedule> trySchedule(BlockwiseGemmOp op,
 /// The one with the fewest tiles of those that the model cannot tell from the
 /// fastest, for fewer tiles read less; of several the fastest, or the first.
 static constexpr double kAlike = 1.002;
+static bool isFaster(const RankedConfig &a, const RankedConfig &b) {
+  return a.prediction.total < b.prediction.total;
+}
 template <typename Range>
 static auto findBest(Range &ranked) {
-  auto byTime = [](const RankedConfig &a, const RankedConfig &b) {
-    return a.prediction.total < b.prediction.total;
-  };
-  auto best = llvm::min_element(ranked, byTime);
+  auto best = llvm::min_element(ranked, isFaster);
   if (best == ranked.end())
     return best;
   double most = kAlike * best->prediction.total;
@@ -60,18 +60,30 @@ static auto findBest(Range &ranked) {
   return best;
 }
 
-/// The configuration, with that launch or the faster one, and its time.
-static RankedConfig rankLaunch(const GemmConfig &config,
-                               const tuning::KernelModel &model,
-                               const tuning::Predictions &both,
-                               LaunchChoice launch) {
-  bool programmatic = launch == LaunchChoice::Fastest
-                          ? both.programmatic.total < both.serial.total
-                          : launch == LaunchChoice::Programmatic;
-  RankedConfig ranked{config, programmatic ? both.programmatic : both.serial,
-                      &model.getKernel()};
-  ranked.config.programmatic = programmatic;
-  return ranked;
+/// Adds the configuration with the fastest launch, or with each that is
+/// `launch`: a programmatic kernel has two places to signal at.
+static void rankLaunches(const GemmConfig &config,
+                         const tuning::KernelModel &model,
+                         const tuning::Predictions &times, LaunchChoice launch,
+                         SmallVectorImpl<RankedConfig> &ranked) {
+  SmallVector<RankedConfig, 3> some;
+  auto add = [&](const tuning::Prediction &time, bool programmatic,
+                 bool signalsAtWait) {
+    some.push_back({config, time, &model.getKernel()});
+    some.back().config.programmatic = programmatic;
+    some.back().config.signalsAtWait = signalsAtWait;
+  };
+  if (launch != LaunchChoice::Programmatic)
+    add(times.serial, false, false);
+  if (launch != LaunchChoice::Serial) {
+    add(times.programmatic, true, false);
+    // With tensor memory it was never measured.
+    if (model.getKernel().warpgroups)
+      add(times.early, true, true);
+  }
+  if (launch == LaunchChoice::Fastest)
+    some = {*llvm::min_element(some, isFaster)};
+  llvm::append_range(ranked, some);
 }
 
 /// Tells the configurations of GemmSchedule::getCandidates apart, which vary
@@ -146,12 +158,12 @@ ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
         known[getKey(config)].get(*this, op, config, extents.m);
     if (!candidate)
       continue;
-    auto both = candidate->predict(problem, kAlike * best);
-    if (!both)
+    auto times = candidate->predict(problem, kAlike * best);
+    if (!times)
       continue;
-    all.push_back(rankLaunch(config, *candidate, *both, launch));
+    rankLaunches(config, *candidate, *times, launch, all);
     if (onlyBest)
-      best = std::min(best, all.back().prediction.total);
+      best = std::min(best, llvm::min_element(all, isFaster)->prediction.total);
   }
   return all;
 }
@@ -160,9 +172,7 @@ SmallVector<RankedConfig, 0>
 ConfigChooser::rank(BlockwiseGemmOp op, const GemmExtents &extents) const {
   SmallVector<RankedConfig, 0> ranked =
       predictAll(op, extents, /*onlyBest=*/false);
-  llvm::stable_sort(ranked, [](const RankedConfig &a, const RankedConfig &b) {
-    return a.prediction.total < b.prediction.total;
-  });
+  llvm::stable_sort(ranked, isFaster);
   if (auto best = findBest(ranked); best != ranked.end())
     std::rotate(ranked.begin(), best, std::next(best));
   return ranked;
@@ -304,6 +314,7 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
     return std::nullopt;
   if (launch != LaunchChoice::Fastest)
     config.programmatic = launch == LaunchChoice::Programmatic;
+  config.signalsAtWait &= config.programmatic;
   // No entry was measured with a constant B, of which some kernels make use.
   if (config.programmatic && candidate->getKernel().loadsBEarly)
     return std::nullopt;

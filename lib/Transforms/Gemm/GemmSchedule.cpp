@@ -137,6 +137,11 @@ GemmSchedule::choose(BlockwiseGemmOp op, const GemmConfig &config,
     return emitNoKernel(op, chip)
            << "scheduler = clc requires cluster launch control, which the chip "
               "lacks; set scheduler = persistent";
+  if (schedule->signalsAtWait && !schedule->programmatic)
+    return op.emitOpError()
+           << "with signal = wait must be launched programmatically, for a "
+              "serial kernel has no wait; set launch = programmatic, or signal "
+              "= store";
   if (failed(schedule->checkEdge(op)) || failed(schedule->fit(op, chip)))
     return failure();
   // The tiles of a grid that is launched at once need no order.

@@ -58,6 +58,8 @@ gpu::GPUFuncOp mlir::fp8::buildStructuredKernel(OpBuilder &builder,
                     builder.getDenseI64ArrayAttr(shape));
   if (schedule.programmatic)
     kernel->setAttr(Fp8Dialect::kProgrammaticAttrName, builder.getUnitAttr());
+  if (schedule.signalsAtWait)
+    kernel->setAttr(Fp8Dialect::kSignalsAtWaitAttrName, builder.getUnitAttr());
   for (auto [number, parameter] : llvm::enumerate(schedule.getParameters()))
     if (auto *operand = std::get_if<gemm::Operand>(&parameter))
       if (schedule.problem.isConstant(*operand))

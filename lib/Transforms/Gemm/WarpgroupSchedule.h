@@ -26,10 +26,11 @@ public:
   bool swapsOperands() const final { return tileM % 64 != 0; }
 
   /// True if a role of its own loads B and its scales, which are constant,
-  /// before the kernels in front have ended, as far as the launch lets it. Two
-  /// warpgroups gain nothing by that (benchmark/notes/programmatic.md).
+  /// before the kernels in front have ended, if it signals behind its wait: so
+  /// does the one in front then, if it is of the same source. Two warpgroups
+  /// gain nothing by that (benchmark/notes/programmatic.md).
   bool mayLoadBEarly() const;
-  bool loadsBEarly() const { return programmatic && mayLoadBEarly(); }
+  bool loadsBEarly() const { return signalsAtWait && mayLoadBEarly(); }
 
   /// Two warpgroups share all tiles but the smallest, so that one promotes
   /// while the other multiplies.

@@ -1,6 +1,7 @@
 // Where the roles of a programmatic kernel wait for the kernels in front.
 // RUN: fp8-opt %s --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s
 // RUN: sed 's/ {fp8.access = "constant"}//' %s | fp8-opt --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s --check-prefix=WRITTEN
+// RUN: sed 's/ {fp8.access = "constant"}//; s/fp8.programmatic}/fp8.programmatic, fp8.signals_at_wait}/' %s | fp8-opt --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s --check-prefix=AT-WAIT
 // The proof expects the waits there.
 // RUN: fp8-opt %s --fp8-prove='chip=sm_90a json=%t.json' -o /dev/null
 // RUN: FileCheck %s --check-prefix=EVENTS < %t.json
@@ -31,7 +32,13 @@ gpu.module @kernels {
     // WRITTEN-NEXT: fp8.grid_dependency start_next
     // WRITTEN-NEXT: }
     // WRITTEN-NEXT: memref.store
-    // Where a role loads constants ahead of the wait, it starts at once.
+    // With fp8.signals_at_wait it starts at once.
+    // AT-WAIT: fp8.role "read" warps(4)
+    // AT-WAIT: fp8.role_thread
+    // AT-WAIT-NEXT: fp8.grid_dependency wait
+    // AT-WAIT-NEXT: fp8.grid_dependency start_next
+    // AT-WAIT-NOT: fp8.grid_dependency
+    // So it does where a role loads constants ahead of the wait.
     // CHECK: fp8.role "read" warps(4)
     // CHECK: fp8.role_thread
     // CHECK-NEXT: fp8.grid_dependency wait
