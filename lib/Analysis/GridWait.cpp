@@ -131,16 +131,11 @@ static bool takesAccumulators(RoleOp role) {
 /// role that takes accumulators starts behind the allocation of its ring, and
 /// the first signal of a CTA counts: with several rings its end is the signal.
 static GridWait getGridWaitBehindAllocation(RoleOp role,
-                                            FunctionOpInterface kernel,
-                                            bool startsNextAtOnce) {
+                                            FunctionOpInterface kernel) {
   GridWait wait;
   unsigned allocations = 0;
   kernel->walk([&](CreateMmaWarpOp) { ++allocations; });
-  if (allocations != 1 || !takesAccumulators(role))
-    return wait;
-  if (startsNextAtOnce)
-    wait.startsNext = &role.getBody().front().front();
-  else
+  if (allocations == 1 && takesAccumulators(role))
     startNextAtStore(role, wait);
   return wait;
 }
@@ -190,7 +185,7 @@ SmallVector<GridWait> mlir::fp8::getGridWaits(FunctionOpInterface kernel) {
     if (!kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName))
       return GridWait();
     return waitsBeforeRoles(kernel)
-               ? getGridWaitBehindAllocation(role, kernel, startsNextAtOnce)
+               ? getGridWaitBehindAllocation(role, kernel)
                : getGridWait(role, kernel, startsNextAtOnce);
   };
   return llvm::map_to_vector(roles, getWait);

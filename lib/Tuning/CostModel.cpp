@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How long a GEMM kernel takes on a GPU.
 
+#include "Blocks.h"
 #include "fp8/Tuning/CostModel.h"
 
 #include <algorithm>
@@ -11,8 +12,6 @@ using namespace fp8::tuning;
 
 namespace {
 
-/// The depth of a K block.
-constexpr int64_t kBlock = 128;
 /// Rows, swapped columns, that a warpgroup multiplies at a time.
 constexpr int64_t kProductRows = 64;
 /// Sums that the four partitions of an SM add to in a cycle, a lane each.
@@ -25,10 +24,6 @@ double sixthPower(double value) {
   return cube * cube;
 }
 double sixthRoot(double value) { return std::sqrt(std::cbrt(value)); }
-
-int64_t ceilDiv(int64_t value, int64_t divisor) {
-  return (value + divisor - 1) / divisor;
-}
 
 template <typename It>
 double combine(It begin, It end) {
@@ -383,51 +378,6 @@ static double getLastScalesUs(const Machine &machine, const KernelShape &kernel,
   if (kernel.warpgroups || !kernel.asksForBScales || prediction.waves == 1)
     return 0;
   return machine.firstScalesCycles / machine.gigahertz / 1e3;
-}
-
-/// What a signal behind the wait takes off the launch of a programmatic kernel,
-/// beside what one in front of the last store does, in parts of the latter. The
-/// next kernel's CTAs start as soon as ours end, and at once where ours leave
-/// half of the SMs free. With a constant B they load meanwhile; those on free
-/// SMs take what ours draw, unless that is most of B.
-double KernelModel::getSignalUs(const Problem &problem,
-                                const Prediction &prediction) const {
-  constexpr double kOfOneWarpgroup = 0.7, kOfTwo = 0.45, kOnFreeSms = 0.5;
-  bool halfIsFree = 2 * prediction.tiles <= machine->multiprocessors;
-  double gain = (kernel.warpgroups == 1 ? kOfOneWarpgroup : kOfTwo) +
-                (halfIsFree ? kOnFreeSms : 0);
-  if (kernel.loadsBEarly) {
-    gain = 1.6;
-    if (halfIsFree) {
-      constexpr double kOfAllBlocks = 2.6, kTaken = 1;
-      int64_t blocks = ceilDiv(problem.k, kBlock * kernel.config.cluster.k);
-      double share =
-          double(kernel.config.stages * kernel.blocksPerStage) / blocks;
-      gain = std::min(gain, kOfAllBlocks * share - kTaken);
-    }
-  }
-  return gain * machine->earlyUs;
-}
-
-/// What is lost after a signal behind the wait, as a fraction of the loop, since
-/// CTAs start on whatever SM is free. Where ours leave fewer than half of the
-/// SMs free, two then share a TPC while others have none, unless large clusters
-/// keep them together. Those that share columns of B are no longer neighbours,
-/// unless any cluster does.
-double KernelModel::getSpreadShare(const Problem &problem,
-                                   const Prediction &prediction) const {
-  constexpr double kMost = 0.4, kNearlyAll = 0.9, kOfRows = 0.2;
-  constexpr int64_t kKeptTogether = 4;
-  double sms = machine->multiprocessors,
-         drawing = double(std::min(prediction.tiles, resident)),
-         share = 0;
-  if (2 * drawing > sms && kernel.config.cluster.k < kKeptTogether)
-    share = kMost * std::max(0.0, (kNearlyAll * sms - drawing) /
-                                      ((kNearlyAll - 0.5) * sms));
-  if (ceilDiv(problem.m, kernel.config.tileM) > 1 &&
-      kernel.config.cluster.k == 1)
-    share += kOfRows;
-  return share;
 }
 
 std::optional<Predictions> KernelModel::predict(const Problem &problem,

@@ -2,7 +2,7 @@
 // RUN: fp8-opt %s --fp8-structure-gemm -split-input-file -verify-diagnostics
 
 // 23: K blocks in groups, each of which overwrites the one before.
-// expected-error @below {{expected cta_group, cluster, split_k, stages, accumulators, scheduler, band, b_scales, l2_promotion, launch or edge}}
+// expected-error @below {{expected cta_group, cluster, split_k, stages, accumulators, scheduler, band, b_scales, l2_promotion, launch, edge or signal}}
 func.func private @k_group() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, k_group = 2>}
 
 // -----

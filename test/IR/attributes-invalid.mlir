@@ -70,7 +70,7 @@ func.func private @launch() attributes {config = #fp8.gemm_config<tile = 128 x 1
 
 // -----
 
-// expected-error @below {{expected cta_group, cluster, split_k, stages, accumulators, scheduler, band, b_scales, l2_promotion, launch or edge}}
+// expected-error @below {{expected cta_group, cluster, split_k, stages, accumulators, scheduler, band, b_scales, l2_promotion, launch, edge or signal}}
 func.func private @no_field() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, tile = 128 x 128 x 128>}
 
 // -----

@@ -27,6 +27,15 @@ func.func @signal(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?x
 
 // -----
 
+func.func @signal_before_tensor_memory(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{cannot become a kernel for sm_100a: with signal = wait the following kernel may take tensor memory before this one has its own; set signal = store}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xbf16>) config <tile = 128 x 128 x 128, launch = programmatic, signal = wait>
+  return
+}
+
+// -----
+
 // The ring with C takes the room of a stage.
 func.func @stages_with_residual(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
   // expected-error @below {{5 stages of 32768 bytes do not fit shared memory; at most 4 do}}

@@ -303,7 +303,7 @@ TEST(CostModel, AnEarlyBGainsWhereItDoesNotMeetTheKernelInFront) {
   auto gain = [](const Problem &problem, KernelShape kernel) {
     kernel.config.programmatic = true;
     double us = totalUs(problem, kernel);
-    kernel.loadsBEarly = true;
+    kernel.config.signalsAtWait = kernel.loadsBEarly = true;
     return us - totalUs(problem, kernel);
   };
   KernelShape kernel = warpgroupKernel(64, 64);
@@ -318,6 +318,28 @@ TEST(CostModel, AnEarlyBGainsWhereItDoesNotMeetTheKernelInFront) {
   kernel.loadsBEarly = true;
   EXPECT_EQ(totalUs({64, 4096, 7168}, kernel),
             totalUs({64, 4096, 7168}, warpgroupKernel(64, 64)));
+}
+
+TEST(CostModel, ASignalBehindTheWaitGainsWhereCtasLieEvenly) {
+  auto gain = [](const Problem &problem, KernelShape kernel) {
+    kernel.config.programmatic = true;
+    double us = totalUs(problem, kernel);
+    kernel.config.signalsAtWait = true;
+    return us - totalUs(problem, kernel);
+  };
+  KernelShape kernel = warpgroupKernel(64, 64);
+  double all = gain({64, 132 * 64, 7168}, kernel),
+         half = gain({64, 66 * 64, 7168}, kernel);
+  EXPECT_GT(all, 0);
+  // The next kernel's CTAs start at once on SMs that are free.
+  EXPECT_GT(half, all);
+  // Between, two share a TPC; a long loop notices more of it than a short one.
+  EXPECT_LT(gain({64, 90 * 64, 7168}, kernel), 0);
+  EXPECT_GT(gain({64, 90 * 64, 512}, kernel), 0);
+  // Several rows of tiles lose their neighbours, unless clusters keep them.
+  EXPECT_LT(gain({128, 66 * 64, 7168}, kernel), 0);
+  kernel.config.cluster.k = 2;
+  EXPECT_GT(gain({128, 33 * 64, 7168}, kernel), 0);
 }
 
 TEST(CostModel, CtasThatDivideKShareColumnsBadly) {

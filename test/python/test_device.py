@@ -345,7 +345,7 @@ def test_tuning(on_gpu):
         print(next(iter(_choice._kernels.entries.values())).mlir().split("config <")[1].split(">")[0], [one.config for one in found[:1]])
     """
     count, chosen = on_gpu(lines, TUNE="1").splitlines()
-    assert count == "4 3 2 True"  # of the fastest, both launches
+    assert count == "5 3 3 True"  # of the fastest, both launches and both signals
     config = chosen.split(" ['")[0]
     assert chosen == f"{config} ['{config}']"
     assert on_gpu(lines, TUNE="").splitlines() == ["0 0 0 True", f"{config} []"]

@@ -77,7 +77,7 @@ static void rankLaunches(const GemmConfig &config,
     add(times.serial, false, false);
   if (launch != LaunchChoice::Serial) {
     add(times.programmatic, true, false);
-    // With tensor memory it was never measured.
+    // With tensor memory it is no kernel.
     if (model.getKernel().warpgroups)
       add(times.early, true, true);
   }

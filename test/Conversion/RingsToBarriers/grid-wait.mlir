@@ -38,6 +38,8 @@ gpu.module @kernels {
     // AT-WAIT-NEXT: fp8.grid_dependency wait
     // AT-WAIT-NEXT: fp8.grid_dependency start_next
     // AT-WAIT-NOT: fp8.grid_dependency
+    // AT-WAIT: fp8.role "load" warps(1)
+    // AT-WAIT-NOT: start_next
     // So it does where a role loads constants ahead of the wait.
     // CHECK: fp8.role "read" warps(4)
     // CHECK: fp8.role_thread
