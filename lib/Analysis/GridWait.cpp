@@ -177,10 +177,10 @@ static GridWait getGridWait(RoleOp role, FunctionOpInterface kernel,
 SmallVector<GridWait> mlir::fp8::getGridWaits(FunctionOpInterface kernel) {
   auto roles = kernel.getFunctionBody().front().getOps<RoleOp>();
   // The kernel behind has such a role, too, if it is of the same source.
-  bool startsNextAtOnce =
-      kernel->hasAttr(Fp8Dialect::kSignalsAtWaitAttrName) ||
-      llvm::any_of(roles,
-                   [&](RoleOp role) { return copiesConstants(role, kernel); });
+  bool startsNextAtOnce = kernel->hasAttr(Fp8Dialect::kSignalsAtWaitAttrName) ||
+                          llvm::any_of(roles, [&](RoleOp role) {
+                            return copiesConstants(role, kernel);
+                          });
   auto getWait = [&](RoleOp role) {
     if (!kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName))
       return GridWait();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How long a GEMM kernel takes on a GPU.
 
-#include "Blocks.h"
 #include "fp8/Tuning/CostModel.h"
+#include "Blocks.h"
 
 #include <algorithm>
 #include <cassert>

@@ -33,18 +33,17 @@ double KernelModel::getSignalUs(const Problem &problem,
   return gain * machine->earlyUs;
 }
 
-/// What is lost after a signal behind the wait, as a fraction of the loop, since
-/// CTAs start on whatever SM is free. Where ours leave fewer than half of the
-/// SMs free, two then share a TPC while others have none, unless large clusters
-/// keep them together. Those that share columns of B are no longer neighbours,
-/// unless any cluster does.
+/// What is lost after a signal behind the wait, as a fraction of the loop,
+/// since CTAs start on whatever SM is free. Where ours leave fewer than half of
+/// the SMs free, two then share a TPC while others have none, unless large
+/// clusters keep them together. Those that share columns of B are no longer
+/// neighbours, unless any cluster does.
 double KernelModel::getSpreadShare(const Problem &problem,
                                    const Prediction &prediction) const {
   constexpr double kMost = 0.4, kNearlyAll = 0.9, kOfRows = 0.2;
   constexpr int64_t kKeptTogether = 4;
   double sms = machine->multiprocessors,
-         drawing = double(std::min(prediction.tiles, resident)),
-         share = 0;
+         drawing = double(std::min(prediction.tiles, resident)), share = 0;
   if (2 * drawing > sms && kernel.config.cluster.k < kKeptTogether)
     share = kMost * std::max(0.0, (kNearlyAll * sms - drawing) /
                                       ((kNearlyAll - 0.5) * sms));

@@ -18,17 +18,17 @@
 // RING: tile = 128 x 128 x 128, l2_promotion = 128, launch = programmatic
 // RING-NOT: lanes
 // RUN: %{h100} problem=1x36864x18432" | FileCheck %s --check-prefix=STREAM
-// STREAM: {{^}}  tile = 8 x 64 x 128, launch = programmatic, by the model
+// STREAM: {{^}}  tile = 8 x 64 x 128, launch = programmatic, signal = wait, by the model
 // RUN: %{h100} problem=473x9216x7168" | FileCheck %s --check-prefix=NINTHS
 // NINTHS: {{^}}  tile = 128 x 144 x 128, l2_promotion = 128, launch = programmatic, edge = first, by the model
 // With 12 columns of tiles 11 rows are computed at a time.
 // RUN: %{h100} problem=4096x2304x5120" | FileCheck %s --check-prefix=RECTANGLE
 // RECTANGLE: {{^}}  tile = 128 x 192 x 128, band = 11, launch = programmatic, edge = first, by the model
 // RUN: %{h100} problem=1x4096x7168" | FileCheck %s --check-prefix=FEW
-// FEW: {{^}}  tile = 8 x 64 x 128, launch = programmatic, by the model
+// FEW: {{^}}  tile = 8 x 64 x 128, launch = programmatic, signal = wait, by the model
 // RUN: sed 's/\("b[_scale]*", fp8.access = \)"read"/\1"constant"/' %fp8_source/examples/gemm.mlir > %t.mlir
 // RUN: %{h100} problem=1x4096x7168" | FileCheck %s --check-prefix=CONSTANT
-// CONSTANT: {{^}}  tile = 16 x 64 x 128, split_k = 2, launch = programmatic, by the model
+// CONSTANT: {{^}}  tile = 16 x 64 x 128, split_k = 2, launch = programmatic, signal = wait, by the model
 // Entries were measured without a constant B. The table still decides for tiles of two warpgroups and for serial launches, which do not use it.
 // RUN: fp8-opt %t.mlir --fp8-choose-config="chip=sm_90a problem=64x2112x7168 launch=programmatic tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=FAR
 // RUN: fp8-opt %t.mlir --fp8-choose-config="chip=sm_90a problem=64x2112x7168 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=SERIAL
@@ -65,7 +65,7 @@ func.func @few(%a: memref<48x7168xf8E4M3FN>, %as: memref<56x48xf32>, %b: memref<
 // CHECK-LABEL: func.func @fewer
 // CHECK: outs({{.*}}) config <tile = 16 x {{64|128}} x 128, launch = programmatic, signal = wait>
 // TUNED-LABEL: func.func @fewer
-// TUNED: outs({{.*}}) config <tile = 16 x 64 x 128, launch = programmatic>
+// TUNED: outs({{.*}}) config <tile = 16 x {{64|128}} x 128, launch = programmatic, signal = wait>
 // BLACKWELL-LABEL: func.func @fewer
 // BLACKWELL: outs({{.*}}) config <tile = 16 x {{64|128}} x 128
 func.func @fewer(%a: memref<12x2048xf8E4M3FN>, %as: memref<16x12xf32>, %b: memref<7168x2048xf8E4M3FN>, %bs: memref<56x16xf32>, %d: memref<12x7168xbf16>) {

@@ -33,9 +33,9 @@ struct GridWait {
 /// behind start in front of their first store of the last tile: CTAs that start
 /// while others still compute are placed wherever an SM is free, and those that
 /// read the same operands no longer beside one another
-/// (benchmark/notes/programmatic.md). If the kernel has `fp8.signals_at_wait`, or
-/// a role copies constants alone, which need no wait, the kernel behind starts
-/// right behind the wait instead.
+/// (benchmark/notes/programmatic.md). If the kernel has `fp8.signals_at_wait`,
+/// or a role copies constants alone, which need no wait, the kernel behind
+/// starts right behind the wait instead.
 SmallVector<GridWait> getGridWaits(FunctionOpInterface kernel);
 
 } // namespace mlir::fp8
