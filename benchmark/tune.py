@@ -28,6 +28,7 @@ EITHER_LAUNCH = 3
 SERIAL_LOSES = 1.01
 PROGRAMMATIC = "launch = programmatic"
 SIGNAL = ", signal = wait"
+SHORT = {PROGRAMMATIC: "-early", "edge = first": "-edge", "signal = wait": "-wait"}
 CONFIGURATIONS = os.path.join(HERE, "gpu", "configurations.json")
 
 
@@ -37,11 +38,8 @@ def name_of(config):
     name = tile.replace("tile = ", "").replace(" ", "").rsplit("x", 1)[0]
     for field in others:
         key, _, value = field.partition(" = ")
-        if field == PROGRAMMATIC:
-            name += "-early"
-            continue
-        if field in ("edge = first", "signal = wait"):
-            name += "-" + field.split()[-1].replace("first", "edge")
+        if field in SHORT:
+            name += SHORT[field]
             continue
         name += "-" + {"cta_group": "g", "split_k": "k"}.get(key, key[0]) + re.sub(r"\W", "", value)
     return name

@@ -399,17 +399,17 @@ std::optional<Predictions> KernelModel::predict(const Problem &problem,
   double blocks = combine(bounds.bounds.begin(), loopEnd) *
                   (1 + getDividedShare(problem)),
          others = lanes + bounds.fillWait + later;
+  std::array<double, 3> together = {blocks + others, dram, bounds.fill};
+  double body = combine(together.begin(), together.end());
   auto launched = [&](double launch, double spread) {
-    std::array<double, 3> together = {blocks + others, dram, bounds.fill};
     Prediction one = bounds;
     one.launch = launch;
-    one.total = launch + combine(together.begin(), together.end()) + last +
-                spread * blocks;
+    one.total = launch + body + last + spread;
     return one;
   };
-  return Predictions{
-      launched(launchUs, 0), launched(launchUs - early, 0),
-      launched(launchUs - early - signal, getSpreadShare(problem, bounds))};
+  double spread = blocks * getSpreadShare(problem, bounds);
+  return Predictions{launched(launchUs, 0), launched(launchUs - early, 0),
+                     launched(launchUs - early - signal, spread)};
 }
 
 Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,

@@ -61,29 +61,35 @@ static auto findBest(Range &ranked) {
 }
 
 /// Adds the configuration with the fastest launch, or with each that is
-/// `launch`: a programmatic kernel has two places to signal at.
+/// `launch`: a programmatic kernel has two places to signal at, but with tensor
+/// memory one.
 static void rankLaunches(const GemmConfig &config,
                          const tuning::KernelModel &model,
                          const tuning::Predictions &times, LaunchChoice launch,
                          SmallVectorImpl<RankedConfig> &ranked) {
-  SmallVector<RankedConfig, 3> some;
   auto add = [&](const tuning::Prediction &time, bool programmatic,
                  bool signalsAtWait) {
-    some.push_back({config, time, &model.getKernel()});
-    some.back().config.programmatic = programmatic;
-    some.back().config.signalsAtWait = signalsAtWait;
+    ranked.push_back({config, time, &model.getKernel()});
+    ranked.back().config.programmatic = programmatic;
+    ranked.back().config.signalsAtWait = signalsAtWait;
   };
-  if (launch != LaunchChoice::Programmatic)
-    add(times.serial, false, false);
-  if (launch != LaunchChoice::Serial) {
+  bool mayBeEarly = model.getKernel().warpgroups != 0;
+  switch (launch) {
+  case LaunchChoice::Serial:
+    return add(times.serial, false, false);
+  case LaunchChoice::Programmatic:
     add(times.programmatic, true, false);
-    // With tensor memory it is no kernel.
-    if (model.getKernel().warpgroups)
+    if (mayBeEarly)
       add(times.early, true, true);
+    return;
+  case LaunchChoice::Fastest:
+    bool early = mayBeEarly && times.early.total < times.programmatic.total;
+    const tuning::Prediction &overlapped =
+        early ? times.early : times.programmatic;
+    if (overlapped.total < times.serial.total)
+      return add(overlapped, true, early);
+    return add(times.serial, false, false);
   }
-  if (launch == LaunchChoice::Fastest)
-    some = {*llvm::min_element(some, isFaster)};
-  llvm::append_range(ranked, some);
 }
 
 /// Tells the configurations of GemmSchedule::getCandidates apart, which vary
@@ -161,9 +167,11 @@ ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
     auto times = candidate->predict(problem, kAlike * best);
     if (!times)
       continue;
+    size_t first = all.size();
     rankLaunches(config, *candidate, *times, launch, all);
     if (onlyBest)
-      best = std::min(best, llvm::min_element(all, isFaster)->prediction.total);
+      for (const RankedConfig &one : llvm::drop_begin(all, first))
+        best = std::min(best, one.prediction.total);
   }
   return all;
 }
