@@ -142,10 +142,6 @@ GemmSchedule::choose(BlockwiseGemmOp op, const GemmConfig &config,
            << "with signal = wait must be launched programmatically, for a "
               "serial kernel has no wait; set launch = programmatic, or signal "
               "= store";
-  if (schedule->signalsAtWait && chip.has(chip::Feature::TensorMemory))
-    return emitNoKernel(op, chip)
-           << "with signal = wait the following kernel may take tensor memory "
-              "before this one has its own; set signal = store";
   if (failed(schedule->checkEdge(op)) || failed(schedule->fit(op, chip)))
     return failure();
   // The tiles of a grid that is launched at once need no order.

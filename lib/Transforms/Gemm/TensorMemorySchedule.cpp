@@ -167,6 +167,10 @@ int64_t TensorMemorySchedule::getStoreDepth() const {
 
 LogicalResult TensorMemorySchedule::checkMma(BlockwiseGemmOp op,
                                              const chip::Chip &chip) const {
+  if (signalsAtWait)
+    return emitNoKernel(op, chip)
+           << "with signal = wait the following kernel may take tensor memory "
+              "before this one has its own; set signal = store";
   if (cluster.k > 1 && !swapsOperands())
     return emitNoKernel(op, chip)
            << "CTAs that divide K exchange sums of tiles of fewer than "
