@@ -388,12 +388,14 @@ std::optional<Predictions> KernelModel::predict(const Problem &problem,
          last = bounds.epilogue - later +
                 getLastScalesUs(*machine, kernel, bounds),
          early = machine->earlyUs, signal = getSignalUs(problem, bounds),
+         share = getSpreadShare(problem, bounds),
          lanes = getLanesUs(*machine, problem, kernel, bounds);
   // A norm is no less than the largest of its values.
-  double least = std::max({*std::max_element(bounds.bounds.begin(), loopEnd) +
-                               lanes + bounds.fillWait + later,
-                           dram, bounds.fill});
-  if (launchUs - std::max({early, early + signal, 0.0}) + least + last > mostUs)
+  double most = *std::max_element(bounds.bounds.begin(), loopEnd),
+         least = std::max(
+             {most + lanes + bounds.fillWait + later, dram, bounds.fill}),
+         saved = std::max({early, early + signal - share * most, 0.0});
+  if (launchUs - saved + least + last > mostUs)
     return std::nullopt;
 
   double blocks = combine(bounds.bounds.begin(), loopEnd) *
@@ -407,9 +409,8 @@ std::optional<Predictions> KernelModel::predict(const Problem &problem,
     one.total = launch + body + last + spread;
     return one;
   };
-  double spread = blocks * getSpreadShare(problem, bounds);
   return Predictions{launched(launchUs, 0), launched(launchUs - early, 0),
-                     launched(launchUs - early - signal, spread)};
+                     launched(launchUs - early - signal, share * blocks)};
 }
 
 Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,

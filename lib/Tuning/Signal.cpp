@@ -16,6 +16,8 @@ using namespace fp8::tuning;
 /// SMs take what ours draw, unless that is most of B.
 double KernelModel::getSignalUs(const Problem &problem,
                                 const Prediction &prediction) const {
+  if (!kernel.warpgroups) // which signals in front of its store
+    return 0;
   constexpr double kOfOneWarpgroup = 0.7, kOfTwo = 0.45, kOnFreeSms = 0.5;
   bool halfIsFree = 2 * prediction.tiles <= machine->multiprocessors;
   double gain = (kernel.warpgroups == 1 ? kOfOneWarpgroup : kOfTwo) +
