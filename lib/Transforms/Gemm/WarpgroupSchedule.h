@@ -25,10 +25,10 @@ public:
   /// whole MMAs of rows.
   bool swapsOperands() const final { return tileM % 64 != 0; }
 
-  /// True if a role of its own loads B and its scales, which are constant,
-  /// before the kernels in front have ended, if it signals behind its wait: so
-  /// does the one in front then, if it is of the same source. Two warpgroups
-  /// gain nothing by that (benchmark/notes/programmatic.md).
+  /// True if a role of its own can load B and its scales, which are constant,
+  /// before the kernels in front have ended. It does so in kernels that signal
+  /// behind their wait: after a later signal no time is left for it. Two
+  /// warpgroups gain nothing by it (benchmark/notes/programmatic.md).
   bool mayLoadBEarly() const;
   bool loadsBEarly() const { return signalsAtWait && mayLoadBEarly(); }
 
