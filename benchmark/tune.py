@@ -27,19 +27,18 @@ EITHER_LAUNCH = 3
 # A serial launch is taken if a programmatic one takes that many times as long: where kernels are long, the two differ by noise alone.
 SERIAL_LOSES = 1.01
 PROGRAMMATIC = "launch = programmatic"
-SIGNAL = ", signal = wait"
-SHORT = {PROGRAMMATIC: "-early", "edge = first": "-edge", "signal = wait": "-wait"}
+SUFFIXES = {PROGRAMMATIC: "-early", "edge = first": "-edge", "signal = wait": "-wait"}
 CONFIGURATIONS = os.path.join(HERE, "gpu", "configurations.json")
 
 
 def name_of(config):
-    """A short name for a file: 64x32, 64x32-k2-early, 256x128-g2-c4x1-s3."""
+    """A short name for a file: 64x32, 64x32-k2-early-wait, 256x128-g2-c4x1-s3."""
     tile, *others = config.split(", ")
     name = tile.replace("tile = ", "").replace(" ", "").rsplit("x", 1)[0]
     for field in others:
         key, _, value = field.partition(" = ")
-        if field in SHORT:
-            name += SHORT[field]
+        if field in SUFFIXES:
+            name += SUFFIXES[field]
             continue
         name += "-" + {"cta_group": "g", "split_k": "k"}.get(key, key[0]) + re.sub(r"\W", "", value)
     return name
@@ -49,7 +48,7 @@ def with_other_launch(config):
     """The configuration launched the other way, with the signal that it has by default."""
     early, edge = ", " + PROGRAMMATIC, ", edge = first"
     if early in config:
-        return config.replace(early, "").replace(SIGNAL, "")
+        return config.replace(early, "").replace(chooser.SIGNAL, "")
     return config.removesuffix(edge) + early + (edge if config.endswith(edge) else "")
 
 

@@ -49,7 +49,7 @@
 // MEASURED: config <tile = 16 x 64 x 128, launch = programmatic>
 // REDEFINE: %{options} = problem=24x7168x2048 tuned=%t/tuned.json
 // RUN: %{choose}=OTHER
-// OTHER: config <tile = 24 x {{64|128}} x 128, launch = programmatic, signal = wait>
+// OTHER: config <tile = 24 x 128 x 128, launch = programmatic, signal = wait>
 // REDEFINE: %{options} = problem=12x7168x2048 tuned=%t/tuned.json launch=serial
 // RUN: %{choose}=LATE
 // LATE: config <tile = 16 x 64 x 128>

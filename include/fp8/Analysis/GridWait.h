@@ -35,7 +35,7 @@ struct GridWait {
 /// read the same operands no longer beside one another
 /// (benchmark/notes/programmatic.md). If the kernel has `fp8.signals_at_wait`,
 /// or a role copies constants alone, which need no wait, the kernel behind
-/// starts right behind the wait instead.
+/// starts right behind the wait instead, unless the kernel takes tensor memory.
 SmallVector<GridWait> getGridWaits(FunctionOpInterface kernel);
 
 } // namespace mlir::fp8

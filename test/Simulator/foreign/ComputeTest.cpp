@@ -93,10 +93,9 @@ TEST(ForeignCompute, DivergentWarps) {
 
 TEST(ForeignCompute, AVoteOutsideItsMaskIsCaught) {
   // The first ballot's mask leaves out lane 0, which executes it.
-  Launcher launcher(
-      replaced(readKernel("divergent.ptx"),
-               "vote.sync.ballot.b32 	%r4, %p7, %r31;",
-               "vote.sync.ballot.b32 	%r4, %p7, 0xfffffffe;"));
+  Launcher launcher(replaced(
+      readKernel("divergent.ptx"), "vote.sync.ballot.b32 	%r4, %p7, %r31;",
+      "vote.sync.ballot.b32 	%r4, %p7, 0xfffffffe;"));
   uint64_t inAddress = launcher.input("in", std::vector<uint32_t>(128, 7));
   uint64_t outAddress = launcher.output<uint32_t>("out", 128, 1);
   LaunchConfig config;
