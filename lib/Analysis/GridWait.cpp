@@ -6,6 +6,7 @@
 #include "fp8/IR/ArgumentAccess.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -27,18 +28,29 @@ static bool touchesGlobal(Operation *op) {
                       llvm::IsaPred<TensorMapType, MemRefType>);
 }
 
+/// The memory that the op touches and kernels in front may write: for each
+/// operand the argument that says at run time whether it is constant, null if
+/// none does.
+static SmallVector<Value> getConstancies(Operation *op,
+                                         FunctionOpInterface kernel) {
+  SmallVector<Value> constancies;
+  if (!touchesGlobal(op))
+    return constancies;
+  for (Value operand : op->getOperands()) {
+    if (!isa<TensorMapType, MemRefType>(operand.getType()))
+      continue;
+    auto argument = dyn_cast<BlockArgument>(operand);
+    if (!argument || argument.getOwner() != &kernel.getFunctionBody().front())
+      constancies.push_back({});
+    else if (!isConstant(kernel, argument.getArgNumber()))
+      constancies.push_back(getConstancy(kernel, argument.getArgNumber()));
+  }
+  return constancies;
+}
+
 /// True if the op touches global memory that kernels in front may write.
 static bool touchesOthers(Operation *op, FunctionOpInterface kernel) {
-  if (!touchesGlobal(op))
-    return false;
-  return llvm::any_of(op->getOperands(), [&](Value operand) {
-    if (!isa<TensorMapType, MemRefType>(operand.getType()))
-      return false;
-    auto argument = dyn_cast<BlockArgument>(operand);
-    return !argument ||
-           argument.getOwner() != &kernel.getFunctionBody().front() ||
-           !isConstant(kernel, argument.getArgNumber());
-  });
+  return !getConstancies(op, kernel).empty();
 }
 
 /// True if the role has linear values, all of them ends and stages that it
@@ -104,7 +116,7 @@ static void startNextAtStore(RoleOp role, GridWait &wait) {
 /// `startsNextAtOnce`.
 static GridWait waitAtBegin(RoleOp role, bool startsNextAtOnce) {
   Operation *begin = &role.getBody().front().front();
-  GridWait wait{begin, /*startsNext=*/begin};
+  GridWait wait{begin, /*unless=*/{}, /*startsNext=*/begin};
   if (!startsNextAtOnce)
     startNextAtStore(role, wait);
   return wait;
@@ -155,9 +167,12 @@ static GridWait getGridWait(RoleOp role, FunctionOpInterface kernel,
   if (!onlyFillsRings(role))
     return waitAtBegin(role, startsNextAtOnce);
   std::optional<SmallVector<Block *>> common;
+  llvm::SmallSetVector<Value, 2> constancies;
   role->walk([&](Operation *op) {
-    if (!touchesOthers(op, kernel))
+    SmallVector<Value> its = getConstancies(op, kernel);
+    if (its.empty())
       return;
+    constancies.insert_range(its);
     SmallVector<Block *> blocks = getBlocksAround(op, role);
     if (!common)
       common = blocks;
@@ -171,7 +186,8 @@ static GridWait getGridWait(RoleOp role, FunctionOpInterface kernel,
     return waitAtBegin(role, startsNextAtOnce);
   // In a loop it waits again, which takes no time. In front of the loop LLVM
   // would leave the computation of the copies' places behind the wait.
-  return {&common->back()->front()};
+  return {&common->back()->front(),
+          constancies.size() == 1 ? constancies.front() : Value()};
 }
 
 SmallVector<GridWait> mlir::fp8::getGridWaits(FunctionOpInterface kernel) {

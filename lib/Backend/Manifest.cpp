@@ -15,13 +15,15 @@ using llvm::json::Array;
 using llvm::json::Object;
 
 /// The version of files without problem options or a programmatic launch, with
-/// those, with what waits that give up mean, with profiles, and with constant
-/// arguments: earlier versions' readers know no such keys.
+/// those, with what waits that give up mean, with profiles, with constant
+/// arguments, and with parameters that say what is constant: earlier versions'
+/// readers know no such keys.
 static constexpr int64_t manifestVersion = 1;
 static constexpr int64_t manifestVersionWithOptions = 2;
 static constexpr int64_t manifestVersionWithWaits = 3;
 static constexpr int64_t manifestVersionWithProfile = 4;
 static constexpr int64_t manifestVersionWithConstants = 5;
+static constexpr int64_t manifestVersionWithConstancy = 6;
 static constexpr StringLiteral producer = "fp8 " FP8_VERSION;
 /// A cluster of more CTAs than this needs the launcher's consent
 /// (CUDA driver API, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED).
@@ -322,6 +324,8 @@ FailureOr<std::string> mlir::fp8::emitManifest(gpu::LaunchFuncOp launch,
   for (unsigned index = 0; index < host->getNumArguments(); ++index)
     if (isConstant(*host, index))
       manifest["version"] = manifestVersionWithConstants;
+  if (!host->getOps<IsConstantOp>().empty())
+    manifest["version"] = manifestVersionWithConstancy;
   std::string text;
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}", llvm::json::Value(std::move(manifest))) << "\n";

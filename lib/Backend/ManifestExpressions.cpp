@@ -24,9 +24,13 @@ ManifestExpressions::ManifestExpressions(func::FuncOp host) : host(host) {
 
 static InFlightDiagnostic reportUnexpressible(Operation *op, Operation *user) {
   InFlightDiagnostic error =
-      op->emitOpError("cannot be expressed in a launch manifest; compute sizes "
-                      "by integer arithmetic from constants, the sizes and "
-                      "strides of memref arguments, and device properties");
+      isa<IsConstantOp>(op)
+          ? op->emitOpError("is a parameter of its own in a launch manifest; "
+                            "pass its result to the kernel as it is")
+          : op->emitOpError(
+                "cannot be expressed in a launch manifest; compute sizes "
+                "by integer arithmetic from constants, the sizes and "
+                "strides of memref arguments, and device properties");
   error.attachNote(user->getLoc()) << "needed by '" << user->getName() << "'";
   return error;
 }

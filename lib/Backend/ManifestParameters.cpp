@@ -27,6 +27,7 @@ private:
   LogicalResult addPointer(Value pointer);
   LogicalResult addScalar(Value operand);
   LogicalResult addTensorMap(Value operand);
+  LogicalResult addConstancy(IsConstantOp op);
   LogicalResult append(Object parameter, Type type);
 
   /// The type of the kernel's next parameter, null past the last.
@@ -212,11 +213,25 @@ LogicalResult ParameterEmitter::addTensorMap(Value operand) {
   return append(std::move(parameter), nullptr);
 }
 
+LogicalResult ParameterEmitter::addConstancy(IsConstantOp op) {
+  Array names;
+  for (Value source : op.getSources()) {
+    FailureOr<BlockArgument> argument = expressions.getArgument(source, op);
+    if (failed(argument))
+      return failure();
+    names.push_back(expressions.getArgumentName(argument->getArgNumber()));
+  }
+  return append(Object{{"kind", "constant"}, {"arguments", std::move(names)}},
+                IntegerType::get(launch.getContext(), 32));
+}
+
 LogicalResult ParameterEmitter::addOperand(Value operand) {
   // convert-fp8-to-nvvm casts tensor maps to the pointers that kernels take.
   if (auto cast = operand.getDefiningOp<UnrealizedConversionCastOp>();
       cast && cast.getInputs().size() == 1)
     operand = cast.getInputs().front();
+  if (auto constancy = operand.getDefiningOp<IsConstantOp>())
+    return addConstancy(constancy);
   Type type = operand.getType();
   if (isa<TensorMapType>(type))
     return addTensorMap(operand);

@@ -4,6 +4,7 @@
 
 #include "Fp8Bytecode.h"
 
+#include "fp8/IR/ArgumentAccess.h"
 #include "fp8/IR/ComputedGemm.h"
 #include "fp8/IR/KernelCertificate.h"
 #include "fp8/IR/Linearity.h"
@@ -183,6 +184,31 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
       failed(expect(isa<FunctionOpInterface>(op), "on a function")))
     return failure();
   return name == kLinearAttrName ? verifyLinearity(op) : verifyBarriers(op);
+}
+
+LogicalResult Fp8Dialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                   unsigned argument,
+                                                   NamedAttribute attribute) {
+  if (attribute.getName() != kConstantsAttrName)
+    return success();
+  auto constants = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!constants || !function)
+    return op->emitOpError() << "attribute '" << kConstantsAttrName
+                             << "' must be an array of i64, on an argument of "
+                                "a kernel";
+  if (!function.getArgumentTypes()[argument].isInteger(32))
+    return op->emitOpError()
+           << "argument " << argument << " has '" << kConstantsAttrName
+           << "', and so must be i32, but is "
+           << function.getArgumentTypes()[argument];
+  int64_t arguments = function.getNumArguments();
+  for (int64_t number : constants.asArrayRef())
+    if (number < 0 || number >= arguments)
+      return op->emitOpError() << "'" << kConstantsAttrName << "' of argument "
+                               << argument << " names argument " << number
+                               << ", but the kernel has " << arguments;
+  return success();
 }
 
 LogicalResult mlir::fp8::OpTrait::impl::verifyInLinearFunction(Operation *op) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The host family: tensor maps.
+// The host family: tensor maps, and what a launcher knows of arguments.
 
 #include "TmaRules.h"
 
@@ -23,4 +23,10 @@ LogicalResult TensorMapOp::verify() {
            << "the rows of the source must be contiguous (H1), but got "
            << type;
   return verifyTmaStrides(*this, type, "the source", "H2");
+}
+
+LogicalResult IsConstantOp::verify() {
+  if (getSources().empty())
+    return emitOpError() << "needs at least one source (H3)";
+  return success();
 }

@@ -12,6 +12,8 @@ uint64_t parameterBytes(const ParameterSpec &parameter) {
     return tensorMapBytes;
   if (const auto *scalar = std::get_if<ScalarSpec>(&parameter))
     return byteSize(scalar->type);
+  if (std::holds_alternative<ConstancySpec>(parameter))
+    return byteSize(ElementType::I32);
   return addressBytes;
 }
 } // namespace

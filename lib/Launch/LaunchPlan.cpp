@@ -4,7 +4,9 @@
 #include "fp8/Launch/LaunchPlan.h"
 
 #include "TensorMapBinding.h"
+#include "fp8/Launch/HostArray.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace fp8::launch {
@@ -137,6 +139,19 @@ Expected<BoundParameter> bindScalar(const ScalarSpec &spec,
   return BoundParameter(BoundScalar{spec.type, *value});
 }
 
+/// True if the caller promises that the arguments are constant.
+bool isPromised(const ConstancySpec &spec, const Manifest &manifest) {
+  return std::all_of(
+      spec.arguments.begin(), spec.arguments.end(), [&](unsigned argument) {
+        return manifest.arguments[argument].access == Access::Constant;
+      });
+}
+
+BoundBytes getBytes(const ArgumentSpec &spec, const ArgumentValue &argument) {
+  Expected<uint64_t> bytes = arrayBytes(spec.name, argument);
+  return bytes ? BoundBytes{argument.address, *bytes} : BoundBytes{};
+}
+
 Expected<BoundParameter>
 bindParameter(const ParameterSpec &spec, const Manifest &manifest,
               const std::vector<ArgumentValue> &arguments,
@@ -145,6 +160,9 @@ bindParameter(const ParameterSpec &spec, const Manifest &manifest,
     return BoundParameter(BoundPointer{arguments[pointer->argument].address});
   if (const auto *scalar = std::get_if<ScalarSpec>(&spec))
     return bindScalar(*scalar, arguments, device);
+  if (const auto *constancy = std::get_if<ConstancySpec>(&spec))
+    return BoundParameter(
+        BoundScalar{ElementType::I32, isPromised(*constancy, manifest)});
   const auto &map = std::get<TensorMapSpec>(spec);
   Expected<tensor::TensorMap> bound = bindTensorMap(map, arguments, device);
   if (!bound)
@@ -197,6 +215,8 @@ Expected<LaunchPlan> bindLaunch(const Manifest &manifest,
                    "]: " + parameter.error()};
     plan.parameters.push_back(std::move(*parameter));
   }
+  for (size_t i = 0; i < arguments.size(); ++i)
+    plan.arguments.push_back(getBytes(manifest.arguments[i], arguments[i]));
   return plan;
 }
 

@@ -185,17 +185,36 @@ ScalarSpec readScalar(const JsonValue &json, const Manifest &manifest) {
           readExpression(json["value"], manifest)};
 }
 
-ParameterSpec readParameter(const JsonValue &json, const Manifest &manifest) {
+ConstancySpec readConstancy(const JsonValue &json, int64_t version,
+                            const Manifest &manifest) {
+  json.expectObject({"kind", "arguments"}, {});
+  if (version < 6)
+    json["kind"].fail(
+        "\"constant\" needs version 6, but the file has version " +
+        std::to_string(version));
+  ConstancySpec constancy;
+  for (const JsonValue &argument : json["arguments"].array())
+    constancy.arguments.push_back(readArgumentReference(argument, manifest));
+  if (constancy.arguments.empty())
+    json["arguments"].fail("expected at least one argument");
+  return constancy;
+}
+
+ParameterSpec readParameter(const JsonValue &json, int64_t version,
+                            const Manifest &manifest) {
   if (!json.isObject() || !json.has("kind"))
     json.fail("expected an object with the key 'kind'");
-  enum class Kind { TensorMap, Pointer, Scalar };
+  enum class Kind { TensorMap, Pointer, Scalar, Constancy };
   switch (json["kind"].oneOf<Kind>({{"tensor_map", Kind::TensorMap},
                                     {"pointer", Kind::Pointer},
-                                    {"scalar", Kind::Scalar}})) {
+                                    {"scalar", Kind::Scalar},
+                                    {"constant", Kind::Constancy}})) {
   case Kind::TensorMap:
     return readTensorMap(json, manifest);
   case Kind::Scalar:
     return readScalar(json, manifest);
+  case Kind::Constancy:
+    return readConstancy(json, version, manifest);
   case Kind::Pointer:
     break;
   }
@@ -306,7 +325,7 @@ Manifest readManifest(const JsonValue &json) {
     manifest.constraints.push_back(readConstraint(constraint, manifest));
   manifest.launch = readLaunch(json["launch"], version, manifest);
   for (const JsonValue &parameter : json["parameters"].array())
-    manifest.parameters.push_back(readParameter(parameter, manifest));
+    manifest.parameters.push_back(readParameter(parameter, version, manifest));
   if (json.has("debug_waits")) {
     if (version < 3)
       json["debug_waits"].fail("needs version 3, but the file has version " +

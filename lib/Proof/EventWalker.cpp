@@ -133,24 +133,27 @@ void EventWalker::walkLeading(Operation *op, Block &out) {
       std::move(body), out);
 }
 
-void EventWalker::startNextGrid(Block &out) {
-  Block start;
-  add("start next grid", gridWait.startsNext, Doers{}, {}, start);
-  if (!gridWait.tiles) {
-    llvm::append_range(out, start);
+void EventWalker::addGridEvent(StringRef kind, Operation *op, bool isSometimes,
+                               Block &out) {
+  Block event;
+  add(kind, op, Doers{}, {}, event);
+  if (!isSometimes) {
+    llvm::append_range(out, event);
     return;
   }
-  // In the last trip alone.
-  Node node{Node::Kind::Choice, getSite(kernel, gridWait.startsNext)};
-  node.arms = {std::move(start), Block()};
+  Node node{Node::Kind::Choice, getSite(kernel, op)};
+  node.arms = {std::move(event), Block()};
   out.push_back(std::move(node));
 }
 
 void EventWalker::walk(Operation *op, Block &out) {
   if (op == gridWait.before)
-    add("wait for earlier grids", role, Doers{}, {}, out);
+    addGridEvent("wait for earlier grids", role,
+                 /*isSometimes=*/bool(gridWait.unless), out);
+  // In a loop over tiles in the last trip alone.
   if (op == gridWait.startsNext)
-    startNextGrid(out);
+    addGridEvent("start next grid", op, /*isSometimes=*/bool(gridWait.tiles),
+                 out);
   forward(op, out);
   llvm::TypeSwitch<Operation *>(op)
       .Case<scf::ForOp>([&](auto) { walkRegions(op, Node::Kind::Repeat, out); })

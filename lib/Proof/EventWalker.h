@@ -52,8 +52,10 @@ private:
   void walk(Operation *op, Block &out);
   void walkRegions(Operation *op, Node::Kind kind, Block &out);
   void walkWhile(Operation *op, Block &out);
-  /// Where the role lets the kernel behind start.
-  void startNextGrid(Block &out);
+  /// An event of griddepcontrol, which does not take place each time if
+  /// `isSometimes`.
+  void addGridEvent(StringRef kind, Operation *op, bool isSometimes,
+                    Block &out);
   void walkLeading(Operation *op, Block &out);
   /// The ops in front of the guard, and those of a turn behind it.
   void addLoop(Operation *op, Block before, Block turn, Block &out);

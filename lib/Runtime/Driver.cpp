@@ -99,6 +99,7 @@ std::optional<Error> Driver::findEntries(void *library) {
           eventElapsedTime, graphInstantiate, graphLaunch, graphExecDestroy,
           graphDestroy);
   find(funcGetParamInfo, /*needed=*/false);
+  find(streamGetCaptureInfo, /*needed=*/false);
   return error;
 }
 

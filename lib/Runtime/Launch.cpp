@@ -32,6 +32,14 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
   launch.cluster = plan.cluster;
   launch.sharedMemoryBytes = plan.sharedMemoryBytes;
   launch.options = options;
+  // A kernel that the manifest does not call programmatic may signal anywhere.
+  launch.isOrdered = plan.programmatic || !options.programmaticSerialization;
+  for (size_t i = 0; i < plan.arguments.size(); ++i) {
+    launch.ownAddresses.push_back(plan.arguments[i].address);
+    launch.argumentBytes.push_back(plan.arguments[i].bytes);
+    if (writes(manifest.arguments[i].access))
+      launch.written.push_back(i);
+  }
   // Earlier drivers cannot capture such a launch in a graph, and the kernel is
   // right without.
   constexpr int kProgrammaticGraphs = 12030;
@@ -46,6 +54,10 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
     // little-endian.
     if (const auto *scalar = std::get_if<launch::BoundScalar>(&bound)) {
       std::memcpy(&launch.parameters[i], &scalar->value, sizeof(scalar->value));
+      if (auto *spec =
+              std::get_if<launch::ConstancySpec>(&manifest.parameters[i]);
+          spec && !scalar->value)
+        launch.constancies.push_back({i, spec->arguments});
       continue;
     }
     AddressOf &from = launch.addressesOf[i];
@@ -89,12 +101,35 @@ PreparedLaunch::enqueueAt(cu::Stream stream, const uint64_t *addresses) const {
                                address, from.name, values[i]))
       return error;
   }
-  return enqueue(stream, values);
+  const Driver &driver = device.driver();
+  std::optional<CapturePoint> point = CapturePoint::find(driver, stream);
+  if (!point)
+    return enqueueValues(stream, values);
+  CapturedLaunches &captured = device.captured();
+  for (const Constancy &constancy : constancies) {
+    int32_t isConstant =
+        captured.areConstant(*point, locate(constancy.arguments, addresses));
+    std::memcpy(&values[constancy.parameter], &isConstant, sizeof(isConstant));
+  }
+  if (auto error = enqueueValues(stream, values))
+    return error;
+  if (point = CapturePoint::find(driver, stream); point && isOrdered)
+    captured.add(*point, locate(written, addresses));
+  return std::nullopt;
+}
+
+std::vector<launch::BoundBytes>
+PreparedLaunch::locate(const std::vector<unsigned> &which,
+                       const uint64_t *addresses) const {
+  std::vector<launch::BoundBytes> memory;
+  for (unsigned i : which)
+    memory.push_back({addresses[i], argumentBytes[i]});
+  return memory;
 }
 
 std::optional<Error>
-PreparedLaunch::enqueue(cu::Stream stream,
-                        const std::vector<Parameter> &values) const {
+PreparedLaunch::enqueueValues(cu::Stream stream,
+                              const std::vector<Parameter> &values) const {
   cu::LaunchAttribute attributes[2] = {};
   unsigned count = 0;
   // A cluster of one block is what a launch without the attribute has, too.

@@ -67,6 +67,17 @@ FP8_CUDA_API CUresult cuStreamIsCapturing(CUstream stream,
   return toDriver(cudaStreamIsCapturing(
       stream, reinterpret_cast<cudaStreamCaptureStatus *>(status)));
 }
+// Which nodes the next one follows is not told: a program would rely on what
+// the preceding kernel leaves alone, which no check here knows of.
+#undef cuStreamGetCaptureInfo // the third version, since CUDA 12.3
+FP8_CUDA_API CUresult cuStreamGetCaptureInfo_v3(
+    CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *, CUgraph *,
+    const CUgraphNode **, const CUgraphEdgeData **, size_t *) {
+  CUresult result = cuStreamIsCapturing(stream, status);
+  return result == CUDA_SUCCESS && *status != CU_STREAM_CAPTURE_STATUS_NONE
+             ? CUDA_ERROR_NOT_SUPPORTED
+             : result;
+}
 FP8_CUDA_API CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph,
                                          unsigned long long flags) {
   return toDriver(cudaGraphInstantiate(executable, graph, flags));

@@ -321,6 +321,9 @@ Value LaunchBuilder::getArgument(GemmExtra extra) {
     return getMapOfFirst(gemm::Operand::D);
   case GemmExtra::CFirst:
     return getMapOfFirst(gemm::Operand::C);
+  case GemmExtra::BIsConstant:
+    return IsConstantOp::create(builder, loc,
+                                ValueRange{op.getB(), op.getBScale()});
   }
   llvm_unreachable("no other parameter");
 }

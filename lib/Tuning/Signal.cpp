@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a kernel gains, and loses, that lets the next one start behind its wait
-// (benchmark/notes/programmatic.md).
+// (benchmark/notes/programmatic.md). The numbers are fitted to surveys of an
+// H200 and an H100, in which the kernel in front is of the same kind and B is
+// constant, as in a graph of such kernels.
 
 #include "Blocks.h"
 #include "fp8/Tuning/CostModel.h"
@@ -9,27 +11,32 @@
 
 using namespace fp8::tuning;
 
+/// The K blocks of a CTA.
+static int64_t countBlocks(const Problem &problem, const KernelShape &kernel) {
+  return ceilDiv(problem.k, kBlock * kernel.config.cluster.k);
+}
+
 /// What a signal behind the wait takes off the launch of a programmatic kernel,
 /// beside what one in front of the last store does, in parts of the latter. The
 /// next kernel's CTAs start as soon as ours end, and at once where ours leave
-/// half of the SMs free. With a constant B they load meanwhile; those on free
-/// SMs take what ours draw, unless that is most of B.
+/// half of the SMs free. With one warpgroup they load B meanwhile; those on
+/// free SMs take what ours draw, unless that is most of B.
 double KernelModel::getSignalUs(const Problem &problem,
                                 const Prediction &prediction) const {
   if (!kernel.warpgroups) // which signals in front of its store
     return 0;
-  constexpr double kOfOneWarpgroup = 0.7, kOfTwo = 0.45, kOnFreeSms = 0.5;
-  bool halfIsFree = 2 * prediction.tiles <= machine->multiprocessors;
-  double gain = (kernel.warpgroups == 1 ? kOfOneWarpgroup : kOfTwo) +
-                (halfIsFree ? kOnFreeSms : 0);
-  if (kernel.loadsBEarly) {
-    gain = 1.6;
+  constexpr double kOfOneWarpgroup = 1.6, kOfTwo = 0.25;
+  double gain = kOfTwo;
+  if (kernel.warpgroups == 1) {
+    gain = kOfOneWarpgroup;
+    bool halfIsFree = 2 * prediction.tiles <= machine->multiprocessors;
     if (halfIsFree) {
-      constexpr double kOfAllBlocks = 2.6, kTaken = 1;
-      int64_t blocks = ceilDiv(problem.k, kBlock * kernel.config.cluster.k);
-      double share =
-          double(kernel.config.stages * kernel.blocksPerStage) / blocks;
-      gain = std::min(gain, kOfAllBlocks * share - kTaken);
+      constexpr double kOfAllBlocks = 2.6, kTaken = 1, kTakenOfClusters = 0.4;
+      double share = double(kernel.config.stages * kernel.blocksPerStage) /
+                     countBlocks(problem, kernel);
+      gain = std::min(gain, kOfAllBlocks * share - (kernel.config.cluster.k > 1
+                                                        ? kTakenOfClusters
+                                                        : kTaken));
     }
   }
   return gain * machine->earlyUs;
@@ -42,7 +49,8 @@ double KernelModel::getSignalUs(const Problem &problem,
 /// neighbours, unless any cluster does.
 double KernelModel::getSpreadShare(const Problem &problem,
                                    const Prediction &prediction) const {
-  constexpr double kMost = 0.4, kNearlyAll = 0.9, kOfRows = 0.2;
+  constexpr double kMost = 0.4, kNearlyAll = 0.9, kOfRows = 0.2,
+                   kOfRowsOfTwo = 0.02;
   constexpr int64_t kKeptTogether = 4;
   double sms = machine->multiprocessors,
          drawing = double(std::min(prediction.tiles, resident)), share = 0;
@@ -51,6 +59,6 @@ double KernelModel::getSpreadShare(const Problem &problem,
                                       ((kNearlyAll - 0.5) * sms));
   if (ceilDiv(problem.m, kernel.config.tileM) > 1 &&
       kernel.config.cluster.k == 1)
-    share += kOfRows;
+    share += kernel.warpgroups == 1 ? kOfRows : kOfRowsOfTwo;
   return share;
 }

@@ -72,6 +72,13 @@ class Scalar(TypedDict):
     value: Expression
 
 
+class Constancy(TypedDict):
+    """1 as an i32 if the arguments are constant in the launch, 0 if that is not known."""
+
+    kind: Literal["constant"]
+    arguments: list[str]
+
+
 class Role(TypedDict):
     """Warps of a block that do one thing."""
 
@@ -126,7 +133,7 @@ class _ManifestOfAll(TypedDict):
     arguments: list[Argument]
     constraints: list[Constraint]
     launch: Launch
-    parameters: list[TensorMap | Pointer | Scalar]
+    parameters: list[TensorMap | Pointer | Scalar | Constancy]
 
 
 class Manifest(_ManifestOfAll, total=False):

@@ -97,3 +97,36 @@ module @pointer_arithmetic attributes {gpu.container_module} {
     return
   }
 }
+
+// -----
+
+module @part_of_an_expression attributes {gpu.container_module} {
+  gpu.module @module [#nvvm.target<chip = "sm_100a">] {
+    llvm.func @kernel(%n: i32) attributes {gpu.kernel, nvvm.kernel} { llvm.return }
+  }
+  func.func @host(%a: memref<8xf32>) {
+    %c1 = arith.constant 1 : index
+    // expected-error @below {{'fp8.is_constant' op is a parameter of its own in a launch manifest; pass its result to the kernel as it is}}
+    %constant = fp8.is_constant %a : memref<8xf32>
+    // expected-note @below {{needed by 'arith.addi'}}
+    %twice = arith.addi %constant, %constant : i32
+    gpu.launch_func @module::@kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%twice : i32)
+    return
+  }
+}
+
+// -----
+
+module @wrong_type attributes {gpu.container_module} {
+  gpu.module @module [#nvvm.target<chip = "sm_100a">] {
+    // expected-note @below {{the kernel is defined here}}
+    llvm.func @kernel(%n: i64) attributes {gpu.kernel, nvvm.kernel} { llvm.return }
+  }
+  func.func @host(%a: memref<8xf32>) {
+    %c1 = arith.constant 1 : index
+    %constant = fp8.is_constant %a : memref<8xf32>
+    // expected-error @below {{'gpu.launch_func' op passes 'i32' as parameter 0 of kernel 'kernel', which is 'i64'}}
+    gpu.launch_func @module::@kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%constant : i32)
+    return
+  }
+}

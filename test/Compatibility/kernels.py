@@ -17,7 +17,8 @@ BYTECODE = {
                           config="tile = 256 x 128 x 128, cta_group = 2, cluster = 2 x 1, scheduler = clc, launch = programmatic",
                           run=SIZES + ["--elementwise=relu"]),
     "gemm-hopper": dict(source="examples/gemm.mlir", chip="sm_90a", phases=["structured", "linear"]),
-    "gemm-split-k": dict(print="d=bf16", chip="sm_90a", phases=["op", "structured", "linear"], config="tile = 64 x 64 x 128, split_k = 4",
+    "gemm-split-k": dict(print="d=bf16", chip="sm_90a", phases=["op", "structured", "linear"],
+                         config="tile = 64 x 64 x 128, split_k = 4, launch = programmatic, signal = wait",
                          run=SIZES + ["--multiprocessors=8"]),
     "structured": dict(source="examples/structured.mlir", chip="sm_100a", phases=["structured", "linear"]),
     "bf16-gemm": dict(source="examples/bf16_gemm.mlir", chip="sm_100a", phases=["structured", "linear"]),
@@ -35,4 +36,5 @@ MANIFESTS = {
     "version-3": dict(source="test/Run/read.mlir", options="chip=sm_100a debug-waits=2000"),
     "version-4": dict(source="test/Run/read.mlir", options="chip=sm_100a profile"),
     "version-5": dict(print="d=bf16,constant", config="tile = 64 x 16 x 128, launch = programmatic", options="chip=sm_90a"),
+    "version-6": dict(print="d=bf16", config="tile = 64 x 16 x 128, launch = programmatic, signal = wait", options="chip=sm_90a"),
 }

@@ -58,3 +58,11 @@ func.func @promotion(%a: memref<?x?xf32>) {
   %map = fp8.tensor_map %a l2_promotion 32 : memref<?x?xf32> -> !fp8.tensor_map<!fp8.tile<1x128xf32>>
   return
 }
+
+// -----
+
+func.func @nothing() -> i32 {
+  // expected-error @below {{needs at least one source (H3)}}
+  %constant = "fp8.is_constant"() : () -> i32
+  return %constant : i32
+}

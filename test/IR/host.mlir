@@ -10,6 +10,8 @@ func.func @host(%a: memref<?x?xf8E4M3FN>) -> index {
   %promoted = fp8.tensor_map %a l2_promotion 128 : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
   // CHECK: %[[N:.*]] = fp8.multiprocessor_count
   %n = fp8.multiprocessor_count
+  // CHECK: %{{.*}} = fp8.is_constant %{{.*}}, %{{.*}} : memref<?x?xf8E4M3FN>, memref<?x?xf8E4M3FN>
+  %constant = fp8.is_constant %a, %a : memref<?x?xf8E4M3FN>, memref<?x?xf8E4M3FN>
   // CHECK: return %[[N]] : index
   return %n : index
 }

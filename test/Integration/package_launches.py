@@ -268,7 +268,56 @@ def check_graphs(torch, fp8, generator):
             must_equal("replay %d" % index, again, want)
 
 
-CHECKS = (check_default, check_without_wait, check_late_operands, check_foreign_kernels, check_chains, check_graphs)
+def check_graphs_that_write_b(torch, fp8, generator):
+    """B is the D of a kernel in front, in one graph. A kernel right behind that one must wait for it; behind another it need not."""
+    m, n, k, few = 64, 7168, 2048, 16
+    a, sa, b, sb = operands(torch, m, n, k, generator)
+    rows, row_scales, _, b_scales = operands(torch, few, m, n, generator)
+    other = operands(torch, few, 2048, 4096, generator)
+    given = like(a)
+    written = torch.empty(m, n, dtype=torch.float8_e4m3fn, device="cuda")
+    d, elsewhere = (torch.empty(few, columns, dtype=torch.bfloat16, device="cuda") for columns in (m, 2048))
+    if kernel_of(fp8, few, m, n).manifest["parameters"][-1]["kind"] != "constant":
+        raise AssertionError("the kernel for %dx%dx%d is not told whether B is constant" % (few, m, n))
+
+    def write():
+        fp8.gemm(given, sa, b, sb, d=written)
+
+    def between():
+        fp8.gemm(*other, d=elsewhere)
+
+    def read(**promise):
+        fp8.gemm(rows, row_scales, written, b_scales, d=d, **promise)
+
+    def count_wrong(*calls):
+        """The replays of 50 after which D is not that of calls that wait for each other."""
+        for call in calls:
+            call()
+        torch.cuda.synchronize()
+        graph, wrong = captured(torch, calls), 0
+        for index in range(50):
+            flat(given).copy_(flat(a).roll(index * k + 1))
+            graph.replay()
+            found = d.clone()
+            want = fp8.gemm(rows, row_scales, fp8.gemm(given, sa, b, sb, d_dtype="float8_e4m3fn", programmatic=False), b_scales,
+                            programmatic=False)
+            wrong += not torch.equal(flat(found), flat(want))
+            flat(written).zero_()
+        return wrong
+
+    with report.test("package-launch-graph-writes-b"):
+        for what, calls in (("in front", (write, read)), ("two in front", (write, between, read))):
+            wrong = count_wrong(*calls)
+            if wrong:
+                raise AssertionError("B is written %s: %d of 50 results are wrong" % (what, wrong))
+    with report.test("package-launch-graph-broken-promise") as tell:
+        wrong = count_wrong(write, lambda: read(constant_b=True))
+        if not wrong:
+            raise AssertionError("all 50 results are right: no B is loaded early")
+        tell("%d of 50 results are wrong where the caller promises that B is constant" % wrong)
+
+
+CHECKS = (check_default, check_without_wait, check_late_operands, check_foreign_kernels, check_chains, check_graphs, check_graphs_that_write_b)
 
 
 # -- What a programmatic launch gains -------------------------------------------------------------------------------------------

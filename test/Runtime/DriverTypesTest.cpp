@@ -51,6 +51,12 @@ TEST(DriverTypes, Layouts) {
   EXPECT_EQ(sizeof(CUtensorMap), sizeof(cu::TensorMap));
   EXPECT_LE(alignof(CUtensorMap), alignof(cu::TensorMap));
   EXPECT_EQ(sizeof(CUdeviceptr), sizeof(cu::DevicePointer));
+#if CUDA_VERSION >= 12030 // which has edge data
+  EXPECT_EQ(sizeof(CUgraphEdgeData), sizeof(cu::GraphEdge));
+  EXPECT_EQ(offsetof(CUgraphEdgeData, to_port),
+            offsetof(cu::GraphEdge, toPort));
+  EXPECT_EQ(offsetof(CUgraphEdgeData, type), offsetof(cu::GraphEdge, type));
+#endif
 }
 
 TEST(DriverTypes, Numbers) {
@@ -112,6 +118,10 @@ TEST(DriverTypes, Numbers) {
   EXPECT_EQ(unsigned(CU_STREAM_DEFAULT), cu::streamDefault);
   EXPECT_EQ(unsigned(CU_EVENT_DEFAULT), cu::eventDefault);
   EXPECT_EQ(int(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), cu::captureThreadLocal);
+  EXPECT_TRUE(same(CU_STREAM_CAPTURE_STATUS_NONE, cu::CaptureStatus::None));
+  EXPECT_TRUE(same(CU_STREAM_CAPTURE_STATUS_ACTIVE, cu::CaptureStatus::Active));
+  EXPECT_TRUE(same(CU_STREAM_CAPTURE_STATUS_INVALIDATED,
+                   cu::CaptureStatus::Invalidated));
   using Launch = cu::LaunchAttributeId;
   EXPECT_TRUE(
       same(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, Launch::ClusterDimension));
@@ -181,6 +191,9 @@ TEST(DriverTypes, Signatures) {
   SAME_SIGNATURE(cuStreamCreate, streamCreate);
   SAME_SIGNATURE(cuStreamDestroy, streamDestroy);
   SAME_SIGNATURE(cuStreamBeginCapture, streamBeginCapture);
+#if CUDA_VERSION >= 13000 // whose plain name is the third version
+  SAME_SIGNATURE(cuStreamGetCaptureInfo, streamGetCaptureInfo);
+#endif
   SAME_SIGNATURE(cuStreamEndCapture, streamEndCapture);
   SAME_SIGNATURE(cuEventCreate, eventCreate);
   SAME_SIGNATURE(cuEventDestroy, eventDestroy);

@@ -21,6 +21,7 @@
 //   FP8_FAKE_SMALL=1      that variable has 4 bytes
 //   FP8_FAKE_PAUSE=MS     finding a function takes that long
 //   FP8_FAKE_ELSEWHERE=1  what was allocated lies on another device
+//   FP8_FAKE_EDGE=1       a captured node need not end before the next one
 // What needs a current context fails without one, and writes that down.
 #include "fp8/Runtime/DriverTypes.h"
 #include "fp8/Tensor/TensorMap.h"
@@ -151,6 +152,20 @@ template <typename Handle>
 void hand(Handle *out) {
   static std::atomic<uintptr_t> last{0};
   *out = reinterpret_cast<Handle>(++last);
+}
+
+/// What a stream captures: the number of the capture, and its latest node.
+struct CapturedStream {
+  unsigned long long id = 0;
+  GraphNode latest = nullptr;
+};
+[[maybe_unused]] std::map<Stream, CapturedStream> capturing;
+[[maybe_unused]] std::mutex capturingMutex;
+
+[[maybe_unused]] void addNode(Stream stream) {
+  std::lock_guard<std::mutex> lock(capturingMutex);
+  if (auto found = capturing.find(stream); found != capturing.end())
+    hand(&found->second.latest);
 }
 
 /// The same for the same name of a module.
@@ -304,9 +319,10 @@ FAKE cuMemsetD8_v2(DevicePointer to, unsigned char value, size_t bytes) {
   return success;
 }
 FAKE cuMemsetD8Async(DevicePointer to, unsigned char value, size_t bytes,
-                     Stream) {
+                     Stream stream) {
   NEEDS_CONTEXT();
   note("cuMemsetD8Async %zu", bytes);
+  addNode(stream);
   std::memset(reinterpret_cast<void *>(to), value, bytes);
   return success;
 }
@@ -471,6 +487,7 @@ FAKE cuLaunchKernelEx(const LaunchConfig *config, Function function,
     note("word=%#llx",
          static_cast<unsigned long long *>(parameters[0])[std::atoi(word)]);
   launched();
+  addNode(config->stream);
   leaveRecords();
   unsigned index = 0;
   long long offset = 0;
@@ -491,13 +508,38 @@ FAKE cuStreamDestroy_v2(Stream) {
   NEEDS_CONTEXT();
   return success;
 }
-FAKE cuStreamBeginCapture_v2(Stream, int mode) {
+FAKE cuStreamBeginCapture_v2(Stream stream, int mode) {
   FAIL_AS_PLANNED();
   note("cuStreamBeginCapture_v2 %d", mode);
+  static std::atomic<unsigned long long> captures{0};
+  std::lock_guard<std::mutex> lock(capturingMutex);
+  capturing[stream] = {++captures, nullptr};
   return success;
 }
-FAKE cuStreamEndCapture(Stream, Graph *graph) {
+FAKE cuStreamGetCaptureInfo_v3(Stream stream, CaptureStatus *status,
+                               unsigned long long *id, Graph *,
+                               const GraphNode **nodes, const GraphEdge **edges,
+                               size_t *count) {
   FAIL_AS_PLANNED();
+  static const GraphEdge edge = {1, 0, 1, {}};
+  std::lock_guard<std::mutex> lock(capturingMutex);
+  auto found = capturing.find(stream);
+  *status =
+      found == capturing.end() ? CaptureStatus::None : CaptureStatus::Active;
+  if (found == capturing.end())
+    return success;
+  *id = found->second.id;
+  *nodes = &found->second.latest;
+  *edges = std::getenv("FP8_FAKE_EDGE") ? &edge : nullptr;
+  *count = found->second.latest != nullptr;
+  return success;
+}
+FAKE cuStreamEndCapture(Stream stream, Graph *graph) {
+  FAIL_AS_PLANNED();
+  {
+    std::lock_guard<std::mutex> lock(capturingMutex);
+    capturing.erase(stream);
+  }
   note("cuStreamEndCapture");
   hand(graph);
   return success;

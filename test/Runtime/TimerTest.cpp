@@ -15,6 +15,7 @@ class TimerTest : public FakeDriver {
 protected:
   std::vector<PreparedLaunch> launches(unsigned count) {
     launch::Manifest manifest;
+    manifest.arguments.emplace_back();
     manifest.parameters = {launch::PointerSpec{0}};
     launch::LaunchPlan plan;
     plan.grid = plan.block = plan.cluster = {1, 1, 1};
@@ -22,6 +23,7 @@ protected:
     std::vector<PreparedLaunch> launches;
     for (unsigned i = 0; i < count; ++i) {
       plan.parameters = {launch::BoundPointer{i + 1}};
+      plan.arguments = {{i + 1, 1}};
       auto launch = PreparedLaunch::make(*kernel, manifest, plan);
       EXPECT_TRUE(launch);
       launches.push_back(std::move(*launch));

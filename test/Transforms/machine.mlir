@@ -10,7 +10,7 @@
 // RUN: fp8-opt %t/gemm.mlir --fp8-explain-config="chip=sm_90a top=1 machine=%S/Inputs/machine.json" -o /dev/null | FileCheck %s --check-prefix=FILE
 // FILE: @gemm for sm_90a (NVIDIA H0, constants of '{{.*}}machine.json'): M=64 N=7168 K=2048
 // A launch of 40 us.
-// FILE: us, bound by {{.*}}, launch 38.64
+// FILE: us, bound by {{.*}}, launch 37.92
 // RUN: fp8-opt %t/gemm.mlir --fp8-explain-config="chip=sm_90a format=json top=1 machine=%S/Inputs/machine.json" -o /dev/null | FileCheck %s --check-prefix=DATA
 // DATA: "constants": "{{.*}}machine.json"
 // DATA: "machine": "NVIDIA H0"

@@ -4,7 +4,7 @@
 import pytest
 from builder_cases import ARRAY, ROW, TOTAL
 
-from fp8.builder import Fragment, MemRef, Module, Tile, math, maximum, select, shuffle
+from fp8.builder import BuildError, Fragment, MemRef, Module, Tile, math, maximum, select, shuffle
 
 OPERAND = Tile((128, 128), "f8E4M3FN", swizzle=128)
 
@@ -160,7 +160,35 @@ def parts():
     return module
 
 
+def constancies():
+    """A role that need not wait for the kernel in front where what it loads is constant."""
+    module = Module()
+    with module.kernel("k", programmatic=True, signals_at_wait=True) as kernel:
+        source = kernel.tensor_map("source", ROW)
+        kernel.constancy("constant", source)
+        ring = kernel.pipeline(2, row=ROW)
+        with kernel.role("load", warps=1):
+            with kernel.range(1):
+                with ring.produce() as stage:
+                    stage.load(row=source[0, 0])
+        with kernel.role("read", warps=4):
+            with ring.consume() as stage:
+                kernel.zeros(TOTAL).add_row(stage["row"])
+    with module.launch() as host:
+        array = host.read("source", ARRAY)
+        host.launch(kernel, grid=1, source=array, constant=host.is_constant(array))
+    return module
+
+
+def test_a_constancy_is_of_parameters():
+    module = Module()
+    with pytest.raises(BuildError, match="'constant' tells of .*, which is no parameter of kernel 'k'"):
+        with module.kernel("k") as kernel:
+            kernel.constancy("constant", kernel.index("n") + 1)
+
+
 WORDS = [
+    (constancies, "sm_90a", ["fp8.is_constant", "fp8.constants = array<i64: 0>", "fp8.signals_at_wait"]),
     (answers, "sm_100a", ["fp8.work_queue", "fp8.request_work", "fp8.next_work"]),
     (waits, "sm_100a", ["fp8.try_wait", "fp8.wait ", "unless %", "fp8.index", "fp8.acquire", "fp8.release", "problem_options = {b_block = 64"]),
     (copies, "sm_90a", ["fp8.tma_copy", "fp8.tma_prefetch", "for_each_tile one_tile"]),

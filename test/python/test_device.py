@@ -41,7 +41,7 @@ a_scale, b_scale, c, d = aligned((1, m), np.float32), aligned((1, 1), np.float32
 def expect(spec):
     '''Tells the driver what parameters the kernel has, where rows of D have no gaps.'''
     kernel = fp8.compile(dataclasses.replace(spec, d_contiguous=True), problem=(m, n, k), assemble=False)
-    sizes = [{"tensor_map": 128, "pointer": 8}.get(p["kind"]) or int(p["type"][1:]) // 8 for p in kernel.manifest["parameters"]]
+    sizes = [{"tensor_map": 128, "pointer": 8, "constant": 4}.get(p["kind"]) or int(p["type"][1:]) // 8 for p in kernel.manifest["parameters"]]
     os.environ["FP8_FAKE_PARAMETERS"] = ",".join(map(str, sizes))
 
 def gemm(**options):

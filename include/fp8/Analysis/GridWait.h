@@ -20,6 +20,9 @@ bool waitsBeforeRoles(FunctionOpInterface kernel);
 struct GridWait {
   /// The op in front of which it waits; null if it need not.
   Operation *before = nullptr;
+  /// An i32 argument of the kernel, where it need not wait if that is not 0;
+  /// null if it always waits.
+  Value unless;
   /// The op in front of which it lets the kernel behind start; null if it does
   /// not. In the loop `tiles` it does so before the last trip's alone.
   Operation *startsNext = nullptr;
@@ -28,7 +31,8 @@ struct GridWait {
 
 /// The waits of the roles, in the order of the text; none if the kernel is not
 /// programmatic. A role that only fills rings waits at the beginning of the
-/// innermost block around its copies of what is not constant; others where they
+/// innermost block around its copies of what is not constant, unless the launch
+/// says that all of it is (`fp8.constants`); others where they
 /// begin, so that the kernel ends behind those in front. These let the kernel
 /// behind start in front of their first store of the last tile: CTAs that start
 /// while others still compute are placed wherever an SM is free, and those that

@@ -13,11 +13,28 @@ namespace mlir::fp8 {
 inline constexpr StringLiteral kAccessAttrName = "fp8.access";
 inline constexpr StringLiteral kConstantAccess = "constant";
 
+/// On an i32 argument of a kernel, an array of i64: the arguments that are
+/// constant in a launch that passes another number than 0.
+inline constexpr StringLiteral kConstantsAttrName = "fp8.constants";
+
 /// True if the argument is read alone, and no kernel in front writes it.
 inline bool isConstant(FunctionOpInterface function, unsigned argument) {
   auto access =
       function.getArgAttrOfType<StringAttr>(argument, kAccessAttrName);
   return access && access.getValue() == kConstantAccess;
+}
+
+/// The argument that says at run time whether `argument` is constant; null if
+/// none does.
+inline BlockArgument getConstancy(FunctionOpInterface kernel,
+                                  unsigned argument) {
+  for (BlockArgument flag : kernel.getArguments()) {
+    auto constants = kernel.getArgAttrOfType<DenseI64ArrayAttr>(
+        flag.getArgNumber(), kConstantsAttrName);
+    if (constants && llvm::is_contained(constants.asArrayRef(), argument))
+      return flag;
+  }
+  return {};
 }
 
 } // namespace mlir::fp8

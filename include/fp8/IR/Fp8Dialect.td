@@ -37,6 +37,7 @@ def Fp8_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     /// The unit attribute on functions that contain linear values.
     static constexpr ::llvm::StringLiteral kLinearAttrName = "fp8.linear";

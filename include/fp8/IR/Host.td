@@ -49,4 +49,29 @@ def Fp8_MultiprocessorCountOp : Fp8_Op<"multiprocessor_count", [Pure, Fp8_NamesR
   let assemblyFormat = "attr-dict";
 }
 
+def Fp8_IsConstantOp : Fp8_Op<"is_constant", [Pure, Fp8_NamesResult<"constant">]> {
+  let summary = "1 if arguments of the function are constant in this launch, else 0";
+  let description = [{
+    An argument is constant in a launch if no kernel that may still run when the launch starts writes it. (H3) There is at least one source. Each is an argument
+    of the function, which is checked when the launch manifest is written.
+
+    The launcher decides, for each launch. The result is 1 if the caller promises it (`fp8.access = "constant"`), or if the launcher knows all kernels that may
+    still run. It is 0 if the launcher does not know.
+
+    A kernel takes the result as a parameter with the attribute `fp8.constants`, which names the parameters that are constant if the number is not 0. A role that
+    loads these alone then does not wait for the preceding kernel.
+
+    ```mlir
+    func.func @ask(%b: memref<?x?xf8E4M3FN>, %b_scale: memref<?x?xf32>) -> i32 {
+      %constant = fp8.is_constant %b, %b_scale : memref<?x?xf8E4M3FN>, memref<?x?xf32>
+      return %constant : i32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyMemRef>:$sources);
+  let results = (outs I32:$constant);
+  let assemblyFormat = "$sources attr-dict `:` type($sources)";
+  let hasVerifier = 1;
+}
+
 #endif // FP8_IR_HOST

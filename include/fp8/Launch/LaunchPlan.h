@@ -7,6 +7,8 @@
 
 #include "fp8/Launch/Manifest.h"
 
+#include <limits>
+
 namespace fp8::launch {
 
 struct BoundPointer {
@@ -21,6 +23,16 @@ struct BoundScalar {
 using BoundParameter =
     std::variant<tensor::TensorMap, BoundPointer, BoundScalar>;
 
+/// The bytes of an argument, from its element 0 to its last element; all of
+/// memory if its strides are such that arrayBytes does not tell.
+struct BoundBytes {
+  static constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
+  uint64_t address = 0;
+  uint64_t bytes = kAll;
+
+  bool isAllOfMemory() const { return bytes == kAll; }
+};
+
 struct LaunchPlan {
   std::array<uint32_t, 3> grid{};
   std::array<uint32_t, 3> block{};
@@ -30,6 +42,7 @@ struct LaunchPlan {
   bool programmatic = false; ///< may start before the preceding kernel ends
   /// In the entry's order; empty when there is nothing to launch.
   std::vector<BoundParameter> parameters;
+  std::vector<BoundBytes> arguments; ///< in the manifest's order
 
   /// True for a grid with a zero extent: the launch succeeds without work.
   bool nothingToLaunch() const { return !grid[0] || !grid[1] || !grid[2]; }
@@ -38,10 +51,11 @@ struct LaunchPlan {
 /// Binds `manifest` to a call. Checks, in this order: count, dtype, rank,
 /// static extents and static strides of the arguments; the constraints, each
 /// with its rule; grid, cluster and shared memory against the device's limits;
-/// every parameter. The first broken rule is the error. If the grid has a zero
-/// extent, the checks end after the grid. A tensor map's extent of 0 becomes 1,
-/// and its strides are then raised to the smallest legal ones: a kernel must
-/// not touch such a map.
+/// every parameter. Of what a parameter calls constant the plan says only what
+/// the manifest promises. The first broken rule is the error. If the grid has a
+/// zero extent, the checks end after the grid. A tensor map's extent of 0
+/// becomes 1, and its strides are then raised to the smallest legal ones: a
+/// kernel must not touch such a map.
 Expected<LaunchPlan> bindLaunch(const Manifest &manifest,
                                 const std::vector<ArgumentValue> &arguments,
                                 const DeviceProperties &device);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The launch manifest, versions 1 to 5: the JSON file beside a PTX file with
+// The launch manifest, versions 1 to 6: the JSON file beside a PTX file with
 // everything that a launcher needs. docs/manifest.schema.json is its schema.
 #ifndef FP8_LAUNCH_MANIFEST_H
 #define FP8_LAUNCH_MANIFEST_H
@@ -48,7 +48,8 @@ struct LaunchSpec {
   uint32_t sharedMemoryBytes = 0;    ///< dynamic
   bool nonPortableCluster = false;   ///< clusters of more than 8 blocks
   bool programmatic = false;         ///< the kernel waits for those in front of
-                                     ///< it itself, so it may start early
+                                     ///< it itself, so it may start early; and
+                             ///< it signals behind that wait, if it does
 };
 
 /// A CUtensorMap for tiled copies (CUDA driver API, cuTensorMapEncodeTiled).
@@ -77,14 +78,22 @@ struct ScalarSpec {
   Expression value;
 };
 
+/// An i32: 1 if the arguments are constant in the launch, 0 if that is not
+/// known. They are if no kernel that may still run when the launch starts
+/// writes them.
+struct ConstancySpec {
+  std::vector<unsigned> arguments; ///< indices into Manifest::arguments
+};
+
 /// One parameter of the PTX entry.
-using ParameterSpec = std::variant<TensorMapSpec, PointerSpec, ScalarSpec>;
+using ParameterSpec =
+    std::variant<TensorMapSpec, PointerSpec, ScalarSpec, ConstancySpec>;
 
 struct Manifest {
   /// The latest version; earlier versions can be read too. Version 2 added
   /// `problem_options`, version 3 `debug_waits`, version 4 `profile`, version 5
-  /// constant arguments.
-  static constexpr int64_t supportedVersion = 5;
+  /// constant arguments, version 6 parameters that say what is constant.
+  static constexpr int64_t supportedVersion = 6;
 
   std::string producer;
   std::string chip;

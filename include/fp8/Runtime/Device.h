@@ -7,6 +7,7 @@
 
 #include "fp8/Launch/Expression.h"
 #include "fp8/Launch/WaitRecords.h"
+#include "fp8/Runtime/Capture.h"
 #include "fp8/Runtime/Driver.h"
 #include "fp8/Runtime/Target.h"
 
@@ -85,6 +86,8 @@ public:
   /// works after a kernel has failed, when other calls do not.
   std::vector<std::string> waitsGivenUp() const;
 
+  CapturedLaunches &captured() const { return capturedLaunches; }
+
 private:
   struct KeptRecords {
     cu::Module module;
@@ -106,6 +109,7 @@ private:
   std::unordered_map<std::string, cu::Module> modules; ///< by their contents
   std::unordered_map<cu::Function, uint32_t> dynamicShared; ///< most allowed
   std::vector<KeptRecords> waitRecords;
+  mutable CapturedLaunches capturedLaunches;
 };
 
 /// Saves this thread's current context and restores it at the end, since the

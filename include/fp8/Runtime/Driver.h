@@ -121,6 +121,10 @@ public:
   Entry<cu::Stream> streamDestroy{"cuStreamDestroy_v2"};
   Entry<cu::Stream, int> streamBeginCapture{"cuStreamBeginCapture_v2"};
   Entry<cu::Stream, cu::Graph *> streamEndCapture{"cuStreamEndCapture"};
+  /// Since CUDA 12.3; null in older drivers.
+  Entry<cu::Stream, cu::CaptureStatus *, unsigned long long *, cu::Graph *,
+        const cu::GraphNode **, const cu::GraphEdge **, size_t *>
+      streamGetCaptureInfo{"cuStreamGetCaptureInfo_v3"};
   Entry<cu::Event *, unsigned> eventCreate{"cuEventCreate"};
   Entry<cu::Event> eventDestroy{"cuEventDestroy_v2"};
   Entry<cu::Event, cu::Stream> eventRecord{"cuEventRecord"};

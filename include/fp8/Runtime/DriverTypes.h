@@ -30,6 +30,7 @@ using Function = struct FunctionState *;
 using Stream = struct StreamState *;
 using Event = struct EventState *;
 using Graph = struct GraphState *;
+using GraphNode = struct GraphNodeState *;
 using GraphExec = struct GraphExecState *;
 
 /// CUdevice_attribute
@@ -71,6 +72,15 @@ constexpr unsigned memHostAllocDeviceMap = 2; ///< CU_MEMHOSTALLOC_DEVICEMAP
 constexpr unsigned streamDefault = 0;         ///< CU_STREAM_DEFAULT
 constexpr unsigned eventDefault = 0;          ///< CU_EVENT_DEFAULT
 constexpr int captureThreadLocal = 1;         ///< CU_STREAM_CAPTURE_MODE_...
+
+/// CUstreamCaptureStatus
+enum class CaptureStatus : int { None = 0, Active = 1, Invalidated = 2 };
+
+/// CUgraphEdgeData; all 0: a dependency on the whole node
+struct GraphEdge {
+  unsigned char fromPort, toPort, type, reserved[5];
+};
+static_assert(sizeof(GraphEdge) == 8, "as in the driver's ABI");
 
 /// CUtensorMapDataType
 enum class TensorMapDataType : int {

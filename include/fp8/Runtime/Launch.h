@@ -74,11 +74,13 @@ public:
     return enqueue(stream.handle());
   }
   std::optional<Error> enqueue(cu::Stream stream) const {
-    return enqueue(stream, parameters);
+    return enqueueAt(stream, ownAddresses.data());
   }
   /// The same on other arrays with the same types, shapes and strides;
   /// `addresses` has one address for each argument of the manifest. Several
-  /// threads may use the launch at the same time.
+  /// threads may use the launch at the same time. If the stream captures a
+  /// graph, the kernel is told which arguments are constant in it
+  /// (CapturedLaunches).
   std::optional<Error> enqueueAt(cu::Stream stream,
                                  const uint64_t *addresses) const;
   /// Enqueues to a separate stream, and waits for the end.
@@ -100,8 +102,18 @@ private:
     bool inTensorMap = false;
   };
 
-  std::optional<Error> enqueue(cu::Stream stream,
-                               const std::vector<Parameter> &values) const;
+  /// A parameter that says whether arguments are constant, where the caller
+  /// does not promise it.
+  struct Constancy {
+    size_t parameter;
+    std::vector<unsigned> arguments;
+  };
+
+  /// The bytes of these arguments, at `addresses`.
+  std::vector<launch::BoundBytes> locate(const std::vector<unsigned> &which,
+                                         const uint64_t *addresses) const;
+  std::optional<Error>
+  enqueueValues(cu::Stream stream, const std::vector<Parameter> &values) const;
 
   Kernel launchedKernel;
   std::array<uint32_t, 3> grid{}, block{}, cluster{};
@@ -109,6 +121,13 @@ private:
   LaunchOptions options;
   std::vector<Parameter> parameters;
   std::vector<AddressOf> addressesOf; ///< of each parameter
+  std::vector<Constancy> constancies;
+  std::vector<uint64_t> ownAddresses;  ///< of each argument of the manifest
+  std::vector<uint64_t> argumentBytes; ///< likewise, as BoundBytes has them
+  std::vector<unsigned> written;       ///< arguments that the kernel writes
+  /// False if the following kernel may start before all in front of this one
+  /// has ended.
+  bool isOrdered = true;
 };
 
 } // namespace fp8::runtime

@@ -39,9 +39,6 @@ struct KernelShape {
   /// Columns of the boxes by which TMA stores D. 0: their number is not
   /// counted.
   int64_t storeColumns = 0;
-  /// B and its scales are loaded before the wait, if the kernel signals behind
-  /// that.
-  bool loadsBEarly = false;
   /// Each tile waits for a load of its B scales before its first product, or
   /// before its first promotion.
   bool asksForBScales = false;

@@ -46,6 +46,19 @@ static void initExchange(ExchangeOp op, Value sharedMemory,
        type.getCtas() * type.getFragment().getWarps());
 }
 
+/// Waits for the kernels in front where the role says.
+static void waitInRole(GridWait wait, RoleOp role, OpBuilder builder) {
+  builder.setInsertionPoint(wait.before);
+  BarrierBuilder barriers(builder, role.getLoc());
+  auto waitForGrid = [](BarrierBuilder &at) {
+    at.make<GridDependencyOp>(GridDependency::Wait);
+  };
+  if (wait.unless)
+    barriers.ifThen(barriers.equal(wait.unless, 0), waitForGrid);
+  else
+    waitForGrid(barriers);
+}
+
 /// Lets the kernel behind this one start where the role says.
 static void startNextInRole(GridWait wait, OpBuilder builder) {
   builder.setInsertionPoint(wait.startsNext);
@@ -102,10 +115,8 @@ KernelStart mlir::fp8::buildPrologue(FunctionOpInterface kernel) {
             .wasInterrupted();
     builder.setInsertionPointToStart(&role.getBody().front());
     RoleThreadOp::create(builder, role.getLoc(), start.warpId, promotes);
-    if (wait.before) {
-      builder.setInsertionPoint(wait.before);
-      GridDependencyOp::create(builder, role.getLoc(), GridDependency::Wait);
-    }
+    if (wait.before)
+      waitInRole(wait, role, builder);
     if (wait.startsNext)
       startNextInRole(wait, builder);
   }

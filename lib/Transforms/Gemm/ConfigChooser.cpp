@@ -323,9 +323,6 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   if (launch != LaunchChoice::Fastest)
     config.programmatic = launch == LaunchChoice::Programmatic;
   config.signalsAtWait &= config.programmatic;
-  // No entry was measured with a constant B, of which some kernels make use.
-  if (config.programmatic && candidate->getKernel().loadsBEarly)
-    return std::nullopt;
   // What was measured with another M says nothing of other rows of tiles, nor
   // of copies that reach far beyond M.
   constexpr int64_t kFar = 8;

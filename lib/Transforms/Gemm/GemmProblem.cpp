@@ -2,30 +2,17 @@
 // What a GEMM op asks for.
 
 #include "GemmProblem.h"
-#include "fp8/IR/ArgumentAccess.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
-
-static bool isConstantArgument(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto function =
-      argument
-          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
-          : FunctionOpInterface();
-  return function && mlir::fp8::isConstant(function, argument.getArgNumber());
-}
 
 GemmProblem::GemmProblem(BlockwiseGemmOp op)
     : scaling(getScaling(op)), isBatch(op.getBatchAxes() != 0),
       function(op.getBody().empty() ? nullptr : &op.getBody().front()) {
   for (const gemm::OperandInfo &info : gemm::getOperands(scaling)) {
-    Value value = getOperand(op, info.operand);
-    if (!value)
-      continue;
-    auto number = static_cast<size_t>(info.operand);
-    types[number] = cast<MemRefType>(value.getType());
-    constants[number] = isConstantArgument(value);
+    if (Value value = getOperand(op, info.operand))
+      types[static_cast<size_t>(info.operand)] =
+          cast<MemRefType>(value.getType());
   }
 }
 
@@ -61,7 +48,8 @@ MemRefType GemmProblem::getRestType() const {
   return withDynamicExtents(d);
 }
 
-SmallVector<GemmParameter> GemmProblem::getParameters(bool edgeFirst) const {
+SmallVector<GemmParameter> GemmProblem::getParameters(bool edgeFirst,
+                                                      bool loadsBEarly) const {
   using gemm::Operand;
   static constexpr GemmParameter kOrder[] = {
       Operand::A,        Operand::AScale,   Operand::B,
@@ -69,7 +57,7 @@ SmallVector<GemmParameter> GemmProblem::getParameters(bool edgeFirst) const {
       GemmExtra::TilesN, GemmExtra::Blocks, GemmExtra::BatchTilesM,
       Operand::C,        Operand::Bias,     Operand::Beta,
       Operand::DScale,   GemmExtra::DRest,  GemmExtra::Overlap,
-      GemmExtra::DFirst, GemmExtra::CFirst};
+      GemmExtra::DFirst, GemmExtra::CFirst, GemmExtra::BIsConstant};
   auto takes = [&](const GemmParameter &parameter) {
     if (auto *operand = std::get_if<Operand>(&parameter))
       return has(*operand);
@@ -83,6 +71,8 @@ SmallVector<GemmParameter> GemmProblem::getParameters(bool edgeFirst) const {
       return edgeFirst;
     case GemmExtra::CFirst:
       return edgeFirst && has(Operand::C);
+    case GemmExtra::BIsConstant:
+      return loadsBEarly;
     case GemmExtra::TilesM:
     case GemmExtra::TilesN:
     case GemmExtra::Blocks:

@@ -20,6 +20,7 @@ enum class GemmExtra {
   Overlap,     ///< rows that the first two rows of tiles share; the edge first
   DFirst,      ///< the map of the rows of D that the first row of tiles stores
   CFirst,      ///< the map of these rows of C
+  BIsConstant, ///< whether B and its scales are constant in the launch
 };
 
 /// A parameter of the kernel. The table of operands says which of them the
@@ -53,10 +54,6 @@ public:
   /// The type of the operand's elements; null if the op leaves it out.
   Type getElementType(gemm::Operand operand) const;
   bool has(gemm::Operand operand) const { return bool(getType(operand)); }
-  /// True if no kernel that may run beside this one writes the operand.
-  bool isConstant(gemm::Operand operand) const {
-    return constants[static_cast<size_t>(operand)];
-  }
   /// True if tensor cores can apply the scales, which lie in tiles.
   bool hasTilesOfScales() const { return scaling.isMx(); }
   /// True if there is something to load for each tile of D.
@@ -79,8 +76,10 @@ public:
   //===--------------------------------------------------------------------===//
 
   /// What the kernel takes, in order. `edgeFirst`: the first row of tiles is
-  /// the one that is not full.
-  SmallVector<GemmParameter> getParameters(bool edgeFirst) const;
+  /// the one that is not full. `loadsBEarly`: B need not be waited for if it is
+  /// constant.
+  SmallVector<GemmParameter> getParameters(bool edgeFirst,
+                                           bool loadsBEarly) const;
   /// The type of an operand that the kernel takes as a memref.
   MemRefType getMemrefParameter(gemm::Operand operand) const;
   /// The type of `DRest`; null if rows of D are known to end with 16 bytes,
@@ -89,7 +88,6 @@ public:
 
 private:
   std::array<MemRefType, gemm::kOperands> types;
-  std::array<bool, gemm::kOperands> constants{};
 };
 
 } // namespace mlir::fp8

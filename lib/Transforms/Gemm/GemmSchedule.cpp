@@ -376,6 +376,8 @@ Type GemmSchedule::getParameterType(GemmParameter parameter) const {
       return getParameterType(gemm::Operand::D);
     case GemmExtra::CFirst:
       return getParameterType(gemm::Operand::C);
+    case GemmExtra::BIsConstant:
+      return IntegerType::get(getContext(), 32);
     default:
       return IndexType::get(getContext());
     }

@@ -58,7 +58,7 @@ public:
 
   /// What the kernel takes, in order.
   SmallVector<GemmParameter> getParameters() const {
-    return problem.getParameters(edgeFirst);
+    return problem.getParameters(edgeFirst, loadsBEarly());
   }
   Type getParameterType(GemmParameter parameter) const;
 
@@ -126,6 +126,10 @@ public:
   /// True if groups of that many K blocks have a loop of their own, which can
   /// be unrolled, and the rest another.
   virtual bool hasWholeGroups() const = 0;
+
+  /// True if a role of its own loads B and its scales, before the kernels in
+  /// front have ended if the launch says that none of them writes these.
+  virtual bool loadsBEarly() const { return false; }
 
   //===--------------------------------------------------------------------===//
   // D, C and the bias

@@ -33,6 +33,20 @@ static ComputedGemm getComputed(const GemmSchedule &schedule) {
   return gemm;
 }
 
+/// Says which parameters are constant if the launch passes that B is.
+static void setConstants(gpu::GPUFuncOp kernel, const GemmSchedule &schedule) {
+  SmallVector<GemmParameter> parameters = schedule.getParameters();
+  auto find = [&](GemmParameter parameter) {
+    return llvm::find(parameters, parameter) - parameters.begin();
+  };
+  int64_t flag = find(GemmExtra::BIsConstant);
+  if (flag < int64_t(parameters.size()))
+    kernel.setArgAttr(flag, kConstantsAttrName,
+                      Builder(kernel.getContext())
+                          .getDenseI64ArrayAttr({find(gemm::Operand::B),
+                                                 find(gemm::Operand::BScale)}));
+}
+
 gpu::GPUFuncOp mlir::fp8::buildStructuredKernel(OpBuilder &builder,
                                                 Location loc,
                                                 gpu::GPUModuleOp module,
@@ -60,11 +74,7 @@ gpu::GPUFuncOp mlir::fp8::buildStructuredKernel(OpBuilder &builder,
     kernel->setAttr(Fp8Dialect::kProgrammaticAttrName, builder.getUnitAttr());
   if (schedule.signalsAtWait)
     kernel->setAttr(Fp8Dialect::kSignalsAtWaitAttrName, builder.getUnitAttr());
-  for (auto [number, parameter] : llvm::enumerate(schedule.getParameters()))
-    if (auto *operand = std::get_if<gemm::Operand>(&parameter))
-      if (schedule.problem.isConstant(*operand))
-        kernel.setArgAttr(number, kAccessAttrName,
-                          builder.getStringAttr(kConstantAccess));
+  setConstants(kernel, schedule);
   builder.setInsertionPointToStart(&kernel.getBody().front());
   schedule.buildRoles(KernelBuilder(builder, loc, schedule, kernel));
   gpu::ReturnOp::create(builder, loc);

@@ -120,7 +120,6 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
   shape.swapped = swapsOperands();
   shape.overlaps = holdsTwoProducts();
   shape.storeColumns = getStoreTile().getColumns();
-  shape.loadsBEarly = mayLoadBEarly();
   shape.asksForBScales = asksForBScales();
   // Swapped, the columns of D are those of different products.
   if (swapsOperands())
@@ -131,10 +130,6 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
 // Rings
 //===----------------------------------------------------------------------===//
 
-bool WarpgroupSchedule::mayLoadBEarly() const {
-  return problem.isConstant(gemm::Operand::B) &&
-         problem.isConstant(gemm::Operand::BScale) && getEpilogueWarps() == 4;
-}
 bool WarpgroupSchedule::bringsBScales() const {
   return !lanesLoadBScales && !problem.hasColumnScales() &&
          problem.getElementType(gemm::Operand::BScale).isF32() &&

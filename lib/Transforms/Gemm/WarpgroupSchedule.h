@@ -25,13 +25,12 @@ public:
   /// whole MMAs of rows.
   bool swapsOperands() const final { return tileM % 64 != 0; }
 
-  /// True if a role of its own can load B and its scales, which are constant,
-  /// before the kernels in front have ended. It does so in kernels that signal
-  /// behind their wait: after a later signal no time is left for it. Two
-  /// warpgroups gain nothing by it (benchmark/notes/programmatic.md).
-  bool mayLoadBEarly() const;
-  bool loadsBEarly() const { return signalsAtWait && mayLoadBEarly(); }
-
+  /// In kernels that signal behind their wait: after a later signal no time is
+  /// left for it. Two warpgroups gain nothing by it
+  /// (benchmark/notes/programmatic.md).
+  bool loadsBEarly() const final {
+    return signalsAtWait && getEpilogueWarps() == 4;
+  }
   /// Two warpgroups share all tiles but the smallest, so that one promotes
   /// while the other multiplies.
   int64_t getEpilogueWarps() const final;

@@ -9,7 +9,7 @@ from .errors import BuildError
 from .ir import Attribute, Function, Op, Value, types_of
 from .kernel import Kernel
 from .scalars import Operand, Scalar, as_scalar
-from .types import BOOL, INDEX, FunctionType, MemRef, TensorMap
+from .types import BOOL, I32, INDEX, FunctionType, MemRef, TensorMap
 from .views import Array, WholeUnits, expect
 
 #: What a launch passes for a parameter: an array, also for a tensor map, or a number.
@@ -61,6 +61,12 @@ class Host(Function):
         count = Scalar(self, INDEX, "sms")
         self.emit("fp8.multiprocessor_count", results=[count])
         return count
+
+    def is_constant(self, *arrays: Array) -> Scalar:
+        """Emits the question whether no kernel that may still run when the launch starts writes these arrays, for `Kernel.constancy`."""
+        constant = Scalar(self, I32, "constant")
+        self.emit("fp8.is_constant", *arrays, results=[constant])
+        return constant
 
     def check(self, condition: Scalar, message: str) -> None:
         """Makes the condition one that a launcher checks first, and refuses the launch with the message if it does not hold."""

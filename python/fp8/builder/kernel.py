@@ -13,7 +13,7 @@ from .registers import Exchange, Product, Queue, Registers
 from .rings import AccumulatorRing, Ring, Role, TileRing, WorkRing
 from .scalars import Operand, Scalar, ScalarVariable, as_scalar
 from .scopes import scope
-from .types import (BOOL, F32, INDEX, Fragment, FunctionType, MemRef, OutputPipeline, Pending, Pipeline, StoreQueue, SumExchange, TensorMap, Tile,
+from .types import (BOOL, F32, I32, INDEX, Fragment, FunctionType, MemRef, OutputPipeline, Pending, Pipeline, StoreQueue, SumExchange, TensorMap, Tile,
                     WorkQueue)
 from .views import Array, Barrier, Box, Map, TileView, expect
 
@@ -23,11 +23,13 @@ V = TypeVar("V", bound=Value)
 class Kernel(Function):
     """A kernel in phase 1. Its parameters are in the order of the calls that declare them."""
 
-    def __init__(self, name: str, cluster: tuple[int, ...] | None, programmatic: bool) -> None:
+    def __init__(self, name: str, cluster: tuple[int, ...] | None, programmatic: bool, signals_at_wait: bool) -> None:
         super().__init__(name, f"kernel '{name}'")
         self.function = self
         self.cluster = cluster
         self.programmatic = programmatic
+        self.signals_at_wait = signals_at_wait
+        self._constants: dict[int, list[int]] = {}
         self._rings: list[Ring] = []
         self._roles: list[Role] = []
         self._branches: list[Branch] = []
@@ -45,9 +47,12 @@ class Kernel(Function):
 
     def op(self) -> Op:
         cluster = f"array<i64: {', '.join(map(str, self.cluster))}>" if self.cluster else None
+        told: list[object] = [{"fp8.constants": Attribute(f"array<i64: {', '.join(map(str, self._constants[number]))}>")} if number in self._constants
+                              else {} for number in range(len(self.arguments))]
         return Op("gpu.func", [], [], {"sym_name": self.name, "function_type": FunctionType(types_of(self.arguments)), "gpu.kernel": True,
+                                       "arg_attrs": told if self._constants else None,
                                        "fp8.linear": True, "fp8.cluster": cluster and Attribute(cluster),
-                                       "fp8.programmatic": self.programmatic}, [self.body], self.location)
+                                       "fp8.programmatic": self.programmatic, "fp8.signals_at_wait": self.signals_at_wait}, [self.body], self.location)
 
     def finish(self) -> None:
         super().finish()
@@ -79,6 +84,19 @@ class Kernel(Function):
     def index(self, name: str) -> Scalar:
         """Declares a parameter: a size, or another unsigned number."""
         return self._parameter(Scalar(self, INDEX, name))
+
+    def constancy(self, name: str, *parameters: Value) -> Scalar:
+        """Declares a parameter: a number that is not 0 if these maps and arrays are constant in the launch, as `Host.is_constant` says. A
+        role of a programmatic kernel that loads them alone then does not wait for the kernel in front."""
+        numbers = [self._number(parameter, name) for parameter in parameters]
+        self._constants[len(self.arguments)] = numbers
+        return self._parameter(Scalar(self, I32, name))
+
+    def _number(self, parameter: Value, name: str) -> int:
+        for number, declared in enumerate(self.arguments):
+            if declared is parameter:
+                return number
+        raise BuildError(f"'{name}' tells of {parameter.noun}, which is no parameter of {self.noun}", (parameter.noun, parameter.location))
 
     # Rings, queues and roles.
 

@@ -29,15 +29,17 @@ class Module:
         return self.text()
 
     @contextmanager
-    def kernel(self, name: str, *, cluster: tuple[int, ...] | None = None, programmatic: bool = False) -> Iterator[Kernel]:
+    def kernel(self, name: str, *, cluster: tuple[int, ...] | None = None, programmatic: bool = False,
+               signals_at_wait: bool = False) -> Iterator[Kernel]:
         """Builds a kernel of phase 1 while the `with` lasts.
 
         Args:
             name: Its symbol.
             cluster: The CTAs of a cluster along M and N, and those that divide K; none if left out.
             programmatic: True if it may start before the kernel in front of it in the stream has ended, and waits for what that one writes.
+            signals_at_wait: True if a programmatic kernel lets the following one start right behind that wait, not in front of its last store.
         """
-        kernel = Kernel(name, cluster, programmatic)
+        kernel = Kernel(name, cluster, programmatic, signals_at_wait)
         with self._build(kernel):
             yield kernel
         self.kernels.append(kernel)

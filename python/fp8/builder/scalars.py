@@ -8,9 +8,7 @@ from typing import Union
 
 from .errors import BuildError
 from .ir import Attribute, Function, Op, Value, Variable
-from .types import BOOL, INDEX, Number, Type
-
-I32 = Number("i32")
+from .types import BOOL, I32, INDEX, Number, Type
 
 #: What stands for a number of the kernel: one of its values, or a number of Python.
 Operand = Union["Scalar", int, float]

@@ -74,6 +74,7 @@ class Number(Type):
 
 INDEX = Number("index")
 BOOL = Number("i1")
+I32 = Number("i32")
 F32 = Number("f32")
 
 

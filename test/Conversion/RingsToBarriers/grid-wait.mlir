@@ -2,6 +2,7 @@
 // RUN: fp8-opt %s --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s
 // RUN: sed 's/ {fp8.access = "constant"}//' %s | fp8-opt --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s --check-prefix=WRITTEN
 // RUN: sed 's/ {fp8.access = "constant"}//; s/fp8.programmatic}/fp8.programmatic, fp8.signals_at_wait}/' %s | fp8-opt --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s --check-prefix=AT-WAIT
+// RUN: sed 's/ {fp8.access = "constant"}//; s/%d: memref/%flag: i32 {fp8.constants = array<i64: 1>}, %d: memref/; s/fp8.programmatic}/fp8.programmatic, fp8.signals_at_wait}/' %s | fp8-opt --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s --check-prefixes=AT-WAIT,ASKS
 // The proof expects the waits there.
 // RUN: fp8-opt %s --fp8-prove='chip=sm_90a json=%t.json' -o /dev/null
 // RUN: FileCheck %s --check-prefix=EVENTS < %t.json
@@ -88,6 +89,15 @@ gpu.module @kernels {
     // WRITTEN: fp8.role "load_b" warps(1)
     // WRITTEN: fp8.grid_dependency wait
     // WRITTEN-NOT: fp8.grid_dependency
+    // Where the launch says whether they are constant, it waits if they are not.
+    // ASKS: fp8.role "load_b" warps(1)
+    // ASKS: scf.for
+    // ASKS: scf.for
+    // ASKS-NEXT: %[[MAY:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}} : i32
+    // ASKS-NEXT: scf.if %[[MAY]] {
+    // ASKS-NEXT: fp8.grid_dependency wait
+    // ASKS-NEXT: }
+    // ASKS-NOT: fp8.grid_dependency
     fp8.role "load_b" warps(1) (%end = %pb) : !fp8.producer<!ring> {
       %last = scf.for %tile = %c0 to %tiles step %c1 iter_args(%e = %end) -> (!fp8.producer<!ring>) {
         %l = scf.for %i = %c0 to %n step %c1 iter_args(%f = %e) -> (!fp8.producer<!ring>) {
