@@ -206,3 +206,29 @@ SmallVector<GridWait> mlir::fp8::getGridWaits(FunctionOpInterface kernel) {
   };
   return llvm::map_to_vector(roles, getWait);
 }
+
+LogicalResult mlir::fp8::verifyGridWaits(FunctionOpInterface kernel) {
+  if (!kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName))
+    return success();
+  WalkResult result = kernel->walk([&](Operation *op) {
+    if (op->getName().getStringRef() == "nvvm.griddepcontrol") {
+      op->emitOpError() << "is in a kernel with '"
+                        << Fp8Dialect::kProgrammaticAttrName
+                        << "', whose waits and signals the compiler places; "
+                           "remove the op";
+      return WalkResult::interrupt();
+    }
+    if (isa<CreateMmaWarpOp>(op) &&
+        kernel->hasAttr(Fp8Dialect::kSignalsAtWaitAttrName)) {
+      InFlightDiagnostic error =
+          kernel.emitOpError()
+          << "has '" << Fp8Dialect::kSignalsAtWaitAttrName
+          << "', but takes tensor memory: the following kernel could take "
+             "columns before this one has its own; remove the attribute";
+      error.attachNote(op->getLoc()) << "allocated here";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}

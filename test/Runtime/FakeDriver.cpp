@@ -154,10 +154,12 @@ void hand(Handle *out) {
   *out = reinterpret_cast<Handle>(++last);
 }
 
-/// What a stream captures: the number of the capture, and its latest node.
+/// What a stream captures: the number of the capture, and its latest node. The
+/// same handles name the nodes of every graph, as addresses may.
 struct CapturedStream {
   unsigned long long id = 0;
   GraphNode latest = nullptr;
+  uintptr_t nodes = 0;
 };
 [[maybe_unused]] std::map<Stream, CapturedStream> capturing;
 [[maybe_unused]] std::mutex capturingMutex;
@@ -165,7 +167,7 @@ struct CapturedStream {
 [[maybe_unused]] void addNode(Stream stream) {
   std::lock_guard<std::mutex> lock(capturingMutex);
   if (auto found = capturing.find(stream); found != capturing.end())
-    hand(&found->second.latest);
+    found->second.latest = reinterpret_cast<GraphNode>(++found->second.nodes);
 }
 
 /// The same for the same name of a module.
@@ -513,7 +515,7 @@ FAKE cuStreamBeginCapture_v2(Stream stream, int mode) {
   note("cuStreamBeginCapture_v2 %d", mode);
   static std::atomic<unsigned long long> captures{0};
   std::lock_guard<std::mutex> lock(capturingMutex);
-  capturing[stream] = {++captures, nullptr};
+  capturing[stream] = {++captures, nullptr, 0};
   return success;
 }
 FAKE cuStreamGetCaptureInfo_v3(Stream stream, CaptureStatus *status,

@@ -42,6 +42,11 @@ struct GridWait {
 /// starts right behind the wait instead, unless the kernel takes tensor memory.
 SmallVector<GridWait> getGridWaits(FunctionOpInterface kernel);
 
+/// Fails with an error if the kernel's attributes and ops contradict these
+/// waits: a programmatic kernel has no griddepcontrol of its own, and one that
+/// takes tensor memory does not signal at its wait.
+LogicalResult verifyGridWaits(FunctionOpInterface kernel);
+
 } // namespace mlir::fp8
 
 #endif // FP8_ANALYSIS_GRIDWAIT_H

@@ -49,8 +49,8 @@ def Fp8_Dialect : Dialect {
     /// On a kernel, a unit attribute: the kernel may be launched before the preceding kernel in its stream has ended. It waits for that kernel before it
     /// touches global memory, and lets the next kernel start early (PTX ISA, griddepcontrol). The launch passes the attribute on to the manifest.
     static constexpr ::llvm::StringLiteral kProgrammaticAttrName = "fp8.programmatic";
-    /// On a kernel with `fp8.programmatic`, a unit attribute: it lets the next kernel start right behind its wait. Without it, or if it takes tensor
-    /// memory, which must be its own by then, the kernel does so in front of its last store.
+    /// On a kernel with `fp8.programmatic`, a unit attribute: it lets the next kernel start right behind its wait. Without it
+    /// the kernel does so in front of its last store. A kernel that takes tensor memory, which must be its own by then, may not have it.
     static constexpr ::llvm::StringLiteral kSignalsAtWaitAttrName = "fp8.signals_at_wait";
     /// On the ops of a kernel: what `--fp8-plan-kernels` has derived for them, one of the attributes of Plan.td.
     static constexpr ::llvm::StringLiteral kPlanAttrName = "fp8.plan";

@@ -7,6 +7,7 @@
 #include "../ControlFlow.h"
 #include "RingLowering.h"
 #include "Stamps.h"
+#include "fp8/Analysis/GridWait.h"
 #include "fp8/Conversion/Passes.h"
 #include "fp8/IR/Profile.h"
 #include "fp8/Planning/Planning.h"
@@ -79,7 +80,7 @@ static LogicalResult planAsNeeded(FunctionOpInterface kernel) {
 LogicalResult
 mlir::fp8::convertRingsToBarriers(FunctionOpInterface kernel,
                                   PopulatePatternsFn populateMore) {
-  if (failed(planAsNeeded(kernel)))
+  if (failed(verifyGridWaits(kernel)) || failed(planAsNeeded(kernel)))
     return failure();
   auto module = kernel->getParentOfType<ModuleOp>();
   auto limit =
