@@ -27,6 +27,8 @@ constexpr Timing kH200 = {
     /*launchUs=*/1.9,                    // fit (1.3, assumed)
     /*earlyUs=*/0.62,                    // fit (0.8, chooser)
     /*clusterUs=*/0.0672,                // fit (0.3, assumed)
+    /*signalUs=*/0.16,                   // fit (0.25 of early, chooser)
+    /*constantUs=*/1.0,                  // fit (1.6 of early, chooser)
     /*issue=*/
     {{
         /*Free*/ {0, 0},

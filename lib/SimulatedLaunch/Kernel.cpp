@@ -122,13 +122,17 @@ launch::Expected<Outcome> Kernel::run(sim::Device &device,
   config.block = plan.block;
   config.cluster = plan.cluster;
   config.dynamicSharedBytes = plan.sharedMemoryBytes;
-  // What is constant may be read early, and the check does not tell it apart.
-  config.programmatic =
-      plan.programmatic &&
-      std::none_of(manifest.arguments.begin(), manifest.arguments.end(),
-                   [](const launch::ArgumentSpec &argument) {
-                     return argument.access == launch::Access::Constant;
-                   });
+  config.programmatic = plan.programmatic;
+  config.readsConstants =
+      std::any_of(manifest.arguments.begin(), manifest.arguments.end(),
+                  [](const launch::ArgumentSpec &argument) {
+                    return argument.access == launch::Access::Constant;
+                  });
+  config.asksForConstants = std::any_of(
+      manifest.parameters.begin(), manifest.parameters.end(),
+      [](const launch::ParameterSpec &parameter) {
+        return std::holds_alternative<launch::ConstancySpec>(parameter);
+      });
   std::optional<uint64_t> records;
   sim::Variables variables;
   if (manifest.debugWaits) {

@@ -94,6 +94,7 @@ private:
     launch.ctas = volume(config.grid);
     launch.clusterCtas = volume(config.cluster);
     launch.programmatic = config.programmatic;
+    launch.loadsEarly = config.asksForConstants;
     const Costs costs(program, *timing());
     for (const Trace &trace : traces) {
       std::optional<KernelTime> time = replay(trace, costs, *timing(), launch);

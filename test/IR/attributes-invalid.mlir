@@ -45,6 +45,21 @@ func.func private @early() attributes {fp8.programmatic = true}
 
 // -----
 
+// expected-error @below {{'func.func' op attribute 'fp8.constants' must be an array of i64, on an argument of a kernel}}
+func.func private @one(%n: i32 {fp8.constants = 1 : i64})
+
+// -----
+
+// expected-error @below {{'func.func' op argument 1 has 'fp8.constants', and so must be i32, but is 'index'}}
+func.func private @wide(%b: memref<8xf32>, %n: index {fp8.constants = array<i64: 0>})
+
+// -----
+
+// expected-error @below {{'func.func' op 'fp8.constants' of argument 1 names argument 2, but the kernel has 2}}
+func.func private @beyond(%b: memref<8xf32>, %n: i32 {fp8.constants = array<i64: 2>})
+
+// -----
+
 // expected-error @below {{'func.func' op attribute 'fp8.signals_at_wait' must be on a kernel with 'fp8.programmatic'}}
 func.func private @serial() attributes {fp8.signals_at_wait}
 

@@ -32,9 +32,9 @@ struct GridWait {
 /// The waits of the roles, in the order of the text; none if the kernel is not
 /// programmatic. A role that only fills rings waits at the beginning of the
 /// innermost block around its copies of what is not constant, unless the launch
-/// says that all of it is (`fp8.constants`); others where they
-/// begin, so that the kernel ends behind those in front. These let the kernel
-/// behind start in front of their first store of the last tile: CTAs that start
+/// says that all of it is (`fp8.constants`). Others wait where they begin, so
+/// that the kernel ends behind those in front. These let the kernel behind
+/// start in front of their first store of the last tile: CTAs that start
 /// while others still compute are placed wherever an SM is free, and those that
 /// read the same operands no longer beside one another
 /// (benchmark/notes/programmatic.md). If the kernel has `fp8.signals_at_wait`,

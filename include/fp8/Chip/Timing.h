@@ -70,6 +70,9 @@ struct Timing {
   /// From one kernel's end to the next one's first instruction, what a
   /// programmatic launch saves of it, and what a cluster adds.
   double launchUs, earlyUs, clusterUs;
+  /// What it saves beside, if the preceding kernel signals in front of its
+  /// products; and that, if this one then loads constants early.
+  double signalUs, constantUs;
   std::array<IssueCost, kIssueClasses> issue;
   /// From the completion of a phase to the first instruction behind a wait; and
   /// from an arrival to its effect, in the CTA and in another.

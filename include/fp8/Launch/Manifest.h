@@ -47,9 +47,9 @@ struct LaunchSpec {
   std::array<uint32_t, 3> cluster{}; ///< blocks, x first
   uint32_t sharedMemoryBytes = 0;    ///< dynamic
   bool nonPortableCluster = false;   ///< clusters of more than 8 blocks
-  bool programmatic = false;         ///< the kernel waits for those in front of
-                                     ///< it itself, so it may start early; and
-                             ///< it signals behind that wait, if it does
+  /// The kernel waits for those in front of it itself, so it may start early.
+  /// It lets the next one start behind that wait, if it does so before its end.
+  bool programmatic = false;
 };
 
 /// A CUtensorMap for tiled copies (CUDA driver API, cuTensorMapEncodeTiled).

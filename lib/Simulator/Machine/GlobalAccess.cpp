@@ -215,7 +215,8 @@ uint8_t *Machine::accessOrdered(Warp &warp, const Inst &inst, uint32_t lanes,
                        ? lastBuffer
                        : device.find(address, count);
   if (!buffer || (write && buffer->readOnly) ||
-      (config.programmatic && lanes & ~warp.waitedForGrid) ||
+      (config.programmatic && !config.readsConstants &&
+       lanes & ~warp.waitedForGrid) ||
       (!write && firstUnwritten(*buffer, address, count) < count))
     return nullptr;
   uint8_t *bytes = buffer->bytes.data() + (address - buffer->address);

@@ -25,7 +25,7 @@ bool Machine::isBehindGridWait(const Warp &warp, int lane) const {
 }
 
 bool Machine::checkBehindGridWait(Warp &warp, const Inst &inst, int lane) {
-  if (isBehindGridWait(warp, lane))
+  if (config.readsConstants || isBehindGridWait(warp, lane))
     return true;
   error(ErrorKind::EarlyAccess,
         "'" + mnemonic(&inst) +

@@ -75,6 +75,8 @@ TimingHooks::Action TimingHooks::actionOf(const Inst &inst) {
     return &TimingHooks::meetCluster;
   if ((text.opcode == "bar" && !has(text, "warp")) || text.opcode == "barrier")
     return &TimingHooks::meetNamed;
+  if (text.opcode == "griddepcontrol" && has(text, "launch_dependents"))
+    return &TimingHooks::add<TraceEvent::Kind::StartNext>;
   if (text.opcode == "wgmma" && has(text, "mma_async"))
     return &TimingHooks::startProduct;
   if (text.opcode == "wgmma" && has(text, "wait_group"))

@@ -88,6 +88,8 @@ private:
   std::vector<WarpState> warps;
   const MemoryShares memory;
   double end = 0;
+  /// When the dependent kernel may start, and the first product.
+  double nextStarts = 1e300, firstProduct = 1e300;
 
   double loadLatency(const TraceEvent &event) const {
     return event.count
@@ -111,6 +113,7 @@ private:
   KernelTime result() const;
   double overlap(double all, double memory) const;
   double lastWaveCycles(uint64_t ctas) const;
+  double earlyUs() const;
 };
 
 Replayer::Replayer(const Trace &trace, const Costs &costs,
@@ -279,7 +282,11 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
       warp.clock = std::max(warp.clock, event.readOnly ? warp.stores[n].read
                                                        : warp.stores[n].done);
     break;
+  case TraceEvent::Kind::StartNext:
+    nextStarts = std::min(nextStarts, warp.clock);
+    break;
   case TraceEvent::Kind::Mma:
+    firstProduct = std::min(firstProduct, warp.clock);
     startProduct(index, event);
     break;
   case TraceEvent::Kind::MmaWait:
@@ -377,6 +384,17 @@ double Replayer::lastWaveCycles(uint64_t ctas) const {
   return Replayer(trace, costs, t, rest).run()->cycles;
 }
 
+/// What a programmatic launch saves. Behind a signal in front of the products
+/// the next kernel's CTAs are there when this one's end, and have loaded what
+/// is constant.
+double Replayer::earlyUs() const {
+  if (!launch.programmatic)
+    return 0;
+  if (nextStarts >= firstProduct)
+    return t.earlyUs;
+  return t.earlyUs + (launch.loadsEarly ? t.constantUs : t.signalUs);
+}
+
 KernelTime Replayer::result() const {
   KernelTime time;
   const auto resident = uint64_t(memory.getResident());
@@ -399,8 +417,8 @@ KernelTime Replayer::result() const {
       {"shared", sm.shared.busy / last}};
   if (t.tensorMemory.transferBytes)
     time.engines.push_back({"transfer", sm.transfers.front().busy / last});
-  time.launchUs = t.launchUs - (launch.programmatic ? t.earlyUs : 0) +
-                  (launch.clusterCtas > 1 ? t.clusterUs : 0);
+  time.launchUs =
+      t.launchUs - earlyUs() + (launch.clusterCtas > 1 ? t.clusterUs : 0);
   setClock(
       time, t,
       (sm.tensor.busy + t.l2Power * sm.l2.busy + t.dramPower * sm.dram.busy) /

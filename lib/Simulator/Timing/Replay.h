@@ -22,6 +22,7 @@ struct TracedLaunch {
   uint64_t ctas = 1;        ///< of the grid
   uint64_t clusterCtas = 1; ///< of a cluster
   bool programmatic = false;
+  bool loadsEarly = false; ///< constants, before the preceding kernel ends
 };
 
 /// The time of the launch; an empty optional if a wait of the trace never ends.

@@ -32,6 +32,7 @@ struct TraceEvent {
     Transfer,     ///< of `bytes` between tensor memory and registers
     TransferWait, ///< until the warp's transfers have ended
     Allocate,     ///< tensor memory, or free it
+    StartNext,    ///< let the dependent kernel start
   };
   static constexpr uint32_t kNoPhase = ~uint32_t(0);
   Kind kind = Kind::Arrive;
