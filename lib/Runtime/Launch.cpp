@@ -26,6 +26,12 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
     if (auto error = kernel.device()->keepWaitRecords(
             kernel.module(), kernel.name(), *manifest.debugWaits))
       return *error;
+  if (plan.arguments.size() != manifest.arguments.size())
+    return Error{"the launch plan has " +
+                 std::to_string(plan.arguments.size()) +
+                 " arguments, but its manifest " +
+                 std::to_string(manifest.arguments.size()) +
+                 "; make the plan by bindLaunch"};
   PreparedLaunch launch(std::move(kernel));
   launch.grid = plan.grid;
   launch.block = plan.block;

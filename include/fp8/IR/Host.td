@@ -58,8 +58,8 @@ def Fp8_IsConstantOp : Fp8_Op<"is_constant", [Pure, Fp8_NamesResult<"constant">]
     The launcher decides, for each launch. The result is 1 if the caller promises it (`fp8.access = "constant"`), or if the launcher knows all kernels that may
     still run. It is 0 if the launcher does not know.
 
-    A kernel takes the result as a parameter with the attribute `fp8.constants`, which names the parameters that are constant if the number is not 0. A role that
-    loads these alone then does not wait for the preceding kernel.
+    A kernel takes the result as a parameter with the attribute `fp8.constants`, which names the parameters that are constant if the number is not 0. (H4) These
+    are among the sources, or maps of them. A role that loads them alone then does not wait for the preceding kernel.
 
     ```mlir
     func.func @ask(%b: memref<?x?xf8E4M3FN>, %b_scale: memref<?x?xf32>) -> i32 {

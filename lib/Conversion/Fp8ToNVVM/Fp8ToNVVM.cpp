@@ -8,6 +8,7 @@
 #include "Stamps.h"
 #include "fp8/Analysis/KernelPlan.h"
 #include "fp8/Conversion/Passes.h"
+#include "fp8/IR/ArgumentAccess.h"
 #include "fp8/IR/Profile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -177,6 +178,47 @@ static LogicalResult updateLaunch(gpu::LaunchFuncOp launch,
   return success();
 }
 
+/// The memref that an argument of a kernel is, or is a map of.
+static Value getMemory(Value argument) {
+  if (auto map = argument.getDefiningOp<TensorMapOp>())
+    argument = map.getSource();
+  while (auto cast = argument.getDefiningOp<memref::CastOp>())
+    argument = cast.getSource();
+  return argument;
+}
+
+/// Checks that what tells the kernel of constant parameters asks the launcher
+/// about these.
+static LogicalResult checkConstants(gpu::LaunchFuncOp launch,
+                                    gpu::GPUFuncOp kernel) {
+  OperandRange arguments = launch.getKernelOperands();
+  for (auto [number, argument] : llvm::enumerate(arguments)) {
+    auto constants =
+        kernel.getArgAttrOfType<DenseI64ArrayAttr>(number, kConstantsAttrName);
+    if (!constants)
+      continue;
+    auto asked = argument.getDefiningOp<IsConstantOp>();
+    if (!asked)
+      return launch.emitOpError()
+             << "must pass the result of an fp8.is_constant as parameter "
+             << number << " of kernel '" << kernel.getName() << "', which has '"
+             << kConstantsAttrName << "' (H4)";
+    auto sources = llvm::map_to_vector(asked.getSources(), getMemory);
+    for (int64_t named : constants.asArrayRef())
+      if (!llvm::is_contained(sources, getMemory(arguments[named]))) {
+        InFlightDiagnostic error =
+            launch.emitOpError()
+            << "does not ask whether parameter " << named << " of kernel '"
+            << kernel.getName() << "' is constant, which '"
+            << kConstantsAttrName << "' of parameter " << number
+            << " names; add it to the sources of fp8.is_constant (H4)";
+        error.attachNote(asked.getLoc()) << "asked here";
+        return error;
+      }
+  }
+  return success();
+}
+
 static LogicalResult updateLaunches(ModuleOp module, gpu::GPUFuncOp kernel) {
   WalkResult result = module.walk([&](gpu::LaunchFuncOp launch) {
     if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) !=
@@ -184,8 +226,10 @@ static LogicalResult updateLaunches(ModuleOp module, gpu::GPUFuncOp kernel) {
       return WalkResult::advance();
     if (Attribute early = kernel->getAttr(Fp8Dialect::kProgrammaticAttrName))
       launch->setAttr(Fp8Dialect::kProgrammaticAttrName, early);
-    return failed(updateLaunch(launch, kernel)) ? WalkResult::interrupt()
-                                                : WalkResult::advance();
+    return failed(checkConstants(launch, kernel)) ||
+                   failed(updateLaunch(launch, kernel))
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }

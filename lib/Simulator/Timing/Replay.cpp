@@ -4,6 +4,7 @@
 
 #include "Timing/Replay.h"
 #include "Timing/Clock.h"
+#include "Timing/Engines.h"
 #include "Timing/MemoryShares.h"
 
 #include <algorithm>
@@ -12,25 +13,6 @@
 using namespace fp8::sim;
 
 namespace {
-
-/// Serves one after another.
-struct Queue {
-  double free = 0, busy = 0;
-  /// What asks at `at` for `duration` cycles; when it ends.
-  double take(double at, double duration) {
-    free = std::max(free, at) + duration;
-    busy += duration;
-    return free;
-  }
-};
-
-/// The engines of one CTA's SM.
-struct Multiprocessor {
-  std::vector<Queue> partitions;
-  std::vector<Queue> transfers; ///< by partition: from and to tensor memory
-  Queue tensor, shared, copies, l2, dram, stores, remote, tensorCopies;
-};
-
 struct Phase {
   uint32_t pending = 0; ///< arrivals that have not been given a time
   double time = 0;      ///< of the latest that have
