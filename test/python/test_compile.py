@@ -73,7 +73,7 @@ def test_launches_of_chosen_kernels_are_programmatic(chip):
     assert is_programmatic(unknown) and "launch = programmatic" in unknown.mlir()
 
 
-def test_a_constant_b_is_loaded_before_the_wait():
+def test_a_constant_b_takes_the_same_kernel():
     def make(constant):
         return fp8.compile(fp8.GemmSpec(d_dtype="f32", programmatic=True, constant_b=constant), chip="sm_90a", problem=(16, 7168, 2048), assemble=False)
 
