@@ -166,10 +166,11 @@ Bound Prediction::getLargest() const {
                             bounds.begin());
 }
 
-/// Every operand is moved once; with few tiles in the last wave, by few SMs.
-/// What memory takes and what these take add up.
+/// Every operand is moved once; with few tiles in the last wave, by few SMs,
+/// which take no less than `leastUs` for a tile. What memory takes and what
+/// these take add up.
 static double getDramUs(const Machine &machine, const Problem &problem,
-                        int64_t tiles, int64_t resident) {
+                        int64_t tiles, int64_t resident, double leastUs) {
   double k = problem.k;
   double bytes =
       problem.batch * (problem.m * k + problem.n * k +
@@ -181,10 +182,12 @@ static double getDramUs(const Machine &machine, const Problem &problem,
     double drawing = std::min(some, resident);
     return bytes * some / tiles *
            (1 / machine.dramBytesPerNs +
-            1 / (machine.dramBytesPerNsOfOne * drawing));
+            1 / (machine.dramBytesPerNsOfOne * drawing)) /
+           1e3;
   };
   int64_t last = tiles % resident;
-  return (move(tiles - last) + move(last)) / 1e3;
+  double others = move(tiles - last), rest = move(last);
+  return others + (others > 0 && last ? std::max(rest, leastUs) : rest);
 }
 
 /// Rows beyond M of the boxes of A in the last row of tiles.
@@ -211,15 +214,19 @@ static double getFillUs(const Machine &machine, const Problem &problem,
   return double(problem.batch) * beyond * boxes * machine.fillPs / 1e6;
 }
 
-/// How much longer a CTA waits for its K blocks because of them: the longer,
-/// the more CTAs ask for the same rows at a time (benchmark/notes/every-m.md).
+/// How much longer a CTA waits for its K blocks because of them, and of columns
+/// beyond N if it has one tile: the longer, the more CTAs ask for the same rows
+/// at a time (benchmark/notes/every-m.md).
 static double getFillWaitUs(const Machine &machine, const Problem &problem,
                             const KernelShape &kernel, int64_t resident,
-                            int64_t blocksOfOne) {
-  double columns = ceilDiv(problem.n, kernel.config.tileN);
-  return machine.fillWaitPs * getRowsBeyond(problem, kernel) *
-         std::min<double>(columns, resident) * std::ceil(columns / resident) *
-         blocksOfOne / 1e6;
+                            int64_t blocksOfOne, int64_t waves) {
+  int64_t rows = ceilDiv(problem.m, kernel.config.tileM),
+          columns = ceilDiv(problem.n, kernel.config.tileN);
+  double asked = double(getRowsBeyond(problem, kernel)) *
+                 std::min(columns, resident) * ceilDiv(columns, resident);
+  if (waves == 1)
+    asked += double(columns * kernel.config.tileN - problem.n) * rows;
+  return machine.fillWaitPs * asked * blocksOfOne / 1e6;
 }
 
 /// TMA stores the rows of boxes one by one, however short they are.
@@ -327,13 +334,18 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
   }
   result.bounds[static_cast<int>(Bound::L2)] *=
       std::min(result.tiles, resident);
+  // What an SM alone takes for a tile at least.
+  double leastUs = std::max({blockUs[static_cast<int>(Bound::Tensor)],
+                             blockUs[static_cast<int>(Bound::Promotion)],
+                             blockUs[static_cast<int>(Bound::L1)]}) *
+                   blocksOfOne;
   result.bounds[static_cast<int>(Bound::Dram)] =
-      getDramUs(*machine, problem, result.tiles, resident);
+      getDramUs(*machine, problem, result.tiles, resident, leastUs);
   result.epilogue = epilogueUs + (result.waves - 1) * laterEpilogueUs +
                     getStoreUs(*machine, problem, kernel);
   result.fill = getFillUs(*machine, problem, kernel);
-  result.fillWait =
-      getFillWaitUs(*machine, problem, kernel, resident, blocksOfOne);
+  result.fillWait = getFillWaitUs(*machine, problem, kernel, resident,
+                                  blocksOfOne, result.waves);
   return result;
 }
 

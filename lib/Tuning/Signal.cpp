@@ -16,19 +16,24 @@ static int64_t countBlocks(const Problem &problem, const KernelShape &kernel) {
   return ceilDiv(problem.k, kBlock * kernel.config.cluster.k);
 }
 
+/// True if D has several rows of tiles.
+static bool hasRows(const Problem &problem, const KernelShape &kernel) {
+  return problem.m > kernel.config.tileM;
+}
+
 /// What a signal behind the wait takes off the launch of a programmatic kernel,
 /// beside what one in front of the last store does, in parts of the latter. The
 /// next kernel's CTAs start as soon as ours end, and at once where ours leave
-/// half of the SMs free. With one warpgroup they load B meanwhile; those on
-/// free SMs take what ours draw, unless that is most of B.
+/// half of the SMs free. They load B meanwhile, which gains most with one
+/// warpgroup; those on free SMs take what ours draw, unless that is most of B.
 double KernelModel::getSignalUs(const Problem &problem,
                                 const Prediction &prediction) const {
   if (!kernel.warpgroups) // which signals in front of its store
     return 0;
-  constexpr double kOfOneWarpgroup = 1.6, kOfTwo = 0.25;
+  constexpr double kOfOneWarpgroup = 1.6, kOfRows = 1, kOfTwo = 0.6;
   double gain = kOfTwo;
   if (kernel.warpgroups == 1) {
-    gain = kOfOneWarpgroup;
+    gain = hasRows(problem, kernel) ? kOfRows : kOfOneWarpgroup;
     bool halfIsFree = 2 * prediction.tiles <= machine->multiprocessors;
     if (halfIsFree) {
       constexpr double kOfAllBlocks = 2.6, kTaken = 1, kTakenOfClusters = 0.4;
@@ -46,19 +51,22 @@ double KernelModel::getSignalUs(const Problem &problem,
 /// since CTAs start on whatever SM is free. Where ours leave fewer than half of
 /// the SMs free, two then share a TPC while others have none, unless large
 /// clusters keep them together. Those that share columns of B are no longer
-/// neighbours, unless any cluster does.
+/// neighbours, unless any cluster does, and memory reads more of B again.
 double KernelModel::getSpreadShare(const Problem &problem,
                                    const Prediction &prediction) const {
-  constexpr double kMost = 0.4, kNearlyAll = 0.9, kOfRows = 0.2,
-                   kOfRowsOfTwo = 0.02;
+  constexpr double kMost = 0.4, kNearlyAll = 0.9, kOfMemory = 0.13,
+                   kOfRowsOfTwo = 0.01;
   constexpr int64_t kKeptTogether = 4;
   double sms = machine->multiprocessors,
          drawing = double(std::min(prediction.tiles, resident)), share = 0;
   if (2 * drawing > sms && kernel.config.cluster.k < kKeptTogether)
     share = kMost * std::max(0.0, (kNearlyAll * sms - drawing) /
                                       ((kNearlyAll - 0.5) * sms));
-  if (ceilDiv(problem.m, kernel.config.tileM) > 1 &&
-      kernel.config.cluster.k == 1)
-    share += kernel.warpgroups == 1 ? kOfRows : kOfRowsOfTwo;
+  if (hasRows(problem, kernel) && kernel.config.cluster.k == 1) {
+    double memory =
+        prediction.get(Bound::Dram) / prediction.get(prediction.getLargest());
+    share +=
+        kernel.warpgroups == 1 ? kOfMemory * memory * memory : kOfRowsOfTwo;
+  }
   return share;
 }

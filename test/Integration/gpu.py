@@ -71,7 +71,7 @@ MODULES = {HERE: ["gemms.py", "shapes.py", "stress.py"],
            os.path.join(SOURCE, "python", "fp8"): ["_binding.py"],
            BENCHMARK: ["clock.py", "numerics.py", "operands.py", "runtime.py", "table.py", "rows.csv", "configurations.json"]}
 # The package's tests of PyTorch's tensors, and what these import and read; they lie in the folder as in the sources.
-TESTS = ["test/python/" + name for name in ("test_torch*.py", "conftest.py", "test_device.py", "test_foreign.py")] + ["examples/foreign/scale.ptx"]
+TESTS = ["test/python/" + name for name in ("test_torch*.py", "conftest.py", "test_device.py", "test_foreign.py")] + ["examples/foreign/scale.ptx", "examples/training.py"]
 
 sys.path += [os.path.join(SOURCE, "test", "Run", "Inputs"), os.path.join(SOURCE, "test", "lib"), BENCHMARK]
 

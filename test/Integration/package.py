@@ -134,6 +134,16 @@ def check_processes(place):
                 raise AssertionError("the processes left %s" % os.listdir(environment["FP8_CACHE_DIR"]))
 
 
+def check_training(directory, place):
+    """The example compares the gradients of a layer with float64; a machine with compilers alone has no torch."""
+    with report.test("package-training") as tell:
+        done = subprocess.run([sys.executable, os.path.join(directory, "examples", "training.py")], capture_output=True, text=True, timeout=120,
+                              env=dict(os.environ, PYTHONPATH=place))
+        if done.returncode:
+            raise AssertionError("status %d: %s%s" % (done.returncode, done.stdout, done.stderr[-300:]))
+        tell("; ".join(done.stdout.splitlines()))
+
+
 def check_tests(directory, place):
     """The tests of tensors of PyTorch, which a machine with compilers alone skips; the driver of some is a stand-in that runs no kernel."""
     if importlib.util.find_spec("pytest") is None:
@@ -207,6 +217,7 @@ def main():
             check(torch, fp8, generator)
     if not options.only:
         check_processes(place)
+        check_training(options.directory, place)
         check_tests(options.directory, place)
     sys.exit(report.failed > 0)
 

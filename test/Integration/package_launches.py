@@ -5,6 +5,8 @@ Kernels in front let ours start at once and write, or read, late: Triton's with 
 that they do.
 """
 
+import functools
+
 import torch
 import triton
 import triton.language as tl
@@ -60,6 +62,14 @@ def kernel_of(fp8, m, n, k, **options):
     return _choice.kernel_for(fp8.GemmSpec(**options), info.chip, (m, n, k), info.name)
 
 
+def alone(fp8, *given, **options):
+    """D of a launch that no other kernel overlaps. A serial launch would not do: its kernel may add in another order."""
+    torch.cuda.synchronize()
+    d = fp8.gemm(*given, **options)
+    torch.cuda.synchronize()
+    return d
+
+
 def must_equal(what, d, want):
     differ = (flat(d) != flat(want)).sum().item()
     if differ:
@@ -84,7 +94,7 @@ def check_late_operands(torch, fp8, generator):
             c, bias = torch.randn(m, n, device="cuda", generator=generator), torch.randn(n, device="cuda", generator=generator)
             numbers = {"beta": torch.full((1,), 0.5, device="cuda"), "d_scale": torch.full((1,), 2.0, device="cuda")}
             given = {"a": a, "a_scale": sa, "b": b, "b_scale": sb, "c": c, "bias": bias, **numbers}
-            want = fp8.gemm(**given, programmatic=False)
+            want = alone(fp8, **given, programmatic=True)
             for name, tensor in given.items():
                 late = like(tensor)
                 for _ in range(5):
@@ -106,7 +116,7 @@ def check_without_wait(torch, fp8, generator):
         if hasty == kernel.ptx:
             raise AssertionError("the kernel has no wait")
         loaded = LoadedKernel(get_device(0), hasty.encode(), kernel._object.manifest)
-        want, wrong = fp8.gemm(a, sa, b, sb, programmatic=False), 0
+        want, wrong = alone(fp8, a, sa, b, sb, programmatic=True), 0
         late, d = like(a), torch.empty_like(want)
         stream = torch.cuda.current_stream().cuda_stream
         arrays = kernel._bind((late, sa, b, sb, d), stream)
@@ -125,7 +135,7 @@ def check_without_wait(torch, fp8, generator):
 def check_foreign_kernels(torch, fp8, generator):
     m, n, k = 64, 7168, 2048
     a, sa, b, sb = operands(torch, m, n, k, generator)
-    want, other = fp8.gemm(a, sa, b, sb, programmatic=False), a.flip(0)
+    want, other = alone(fp8, a, sa, b, sb, programmatic=True), a.flip(0)
     late = like(a)
     with report.test("package-launch-torch-in-front"):
         for _ in range(20):
@@ -178,11 +188,12 @@ def check_foreign_kernels(torch, fp8, generator):
             must_equal("D is written before", d, want)
 
 
-def chain(fp8, a, sa, b, sb, launches, **options):
+def chain(fp8, a, sa, b, sb, launches, each_alone=False, **options):
     """D of each launch is A of the next: e4m3 of about the same size."""
     d = [torch.empty_like(a), torch.empty_like(a)]
+    gemm = functools.partial(alone, fp8) if each_alone else fp8.gemm
     for index in range(launches):
-        a = fp8.gemm(a, sa, b, sb, d=d[index % 2], **options)
+        a = gemm(a, sa, b, sb, d=d[index % 2], **options)
     return a.clone()
 
 
@@ -197,23 +208,23 @@ def check_chains(torch, fp8, generator):
     for m, n in ((1, 2048), (16, 4096), (64, 2048), (128, 2048)):
         with report.test("package-launch-chain-%dx%d" % (m, n)):
             given = chain_operands(m, n, generator)
-            want = chain(fp8, *given, 2000, programmatic=False)
+            want = chain(fp8, *given, 2000, each_alone=True, programmatic=True)
             if len(flat(want).unique()) < 16:
                 raise AssertionError("the numbers of the chain have died out")
             must_equal("2000 launches in a row", chain(fp8, *given, 2000, programmatic=True), want)
-            must_equal("by default", chain(fp8, *given, 2000), want)
+            must_equal("by default", chain(fp8, *given, 2000), chain(fp8, *given, 2000, each_alone=True))
     with report.test("package-launch-residual-is-out"):
         a, sa, b, sb = operands(torch, 64, 2048, 2048, generator)
         results = []
-        for programmatic in (False, True):
+        for gemm in (functools.partial(alone, fp8), fp8.gemm):
             d = torch.zeros(64, 2048, device="cuda")
             for _ in range(200):
-                fp8.gemm(a, sa, b, sb, c=d, beta=-0.5, d=d, programmatic=programmatic)
+                gemm(a, sa, b, sb, c=d, beta=-0.5, d=d, programmatic=True)
             results.append(d)
         must_equal("D is C", results[1], results[0])
     with report.test("package-launch-same-out"):
         other = a.flip(0)
-        wants = [fp8.gemm(one, sa, b, sb, programmatic=False) for one in (a, other)]
+        wants = [alone(fp8, one, sa, b, sb, programmatic=True) for one in (a, other)]
         d = torch.empty_like(wants[0])
         for index in range(2000):
             fp8.gemm((a, other)[index % 2], sa, b, sb, d=d, programmatic=True)
@@ -221,7 +232,7 @@ def check_chains(torch, fp8, generator):
                 must_equal("the last of %d launches on one D" % (index + 1), d.clone(), wants[index % 2])
     with report.test("package-launch-two-streams"):
         streams = [torch.cuda.Stream() for _ in range(2)]
-        wants = [chain(fp8, *given, 300, programmatic=False)] * 2
+        wants = [chain(fp8, *given, 300, each_alone=True, programmatic=True)] * 2
         torch.cuda.synchronize()
         found = []
         for stream in streams:
@@ -237,20 +248,20 @@ def check_graphs(torch, fp8, generator):
         m, n = 64, 2048
         a, sa, b, sb = chain_operands(m, n, generator)
         late, given = torch.empty_like(a), torch.empty_like(a)
-        run = lambda programmatic: chain(fp8, late, sa, b, sb, 10, programmatic=programmatic)
+        run = lambda each_alone: chain(fp8, late, sa, b, sb, 10, each_alone, programmatic=True)
         copy_late(late, a)
-        run(True), run(False)
+        run(each_alone=False)
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             copy_late(late, given)
-            d = run(True)
+            d = run(each_alone=False)
         for index in range(50):
             flat(given).copy_(flat(a).roll(index * n))
             graph.replay()
             again = d.clone()
             late.copy_(given)
-            must_equal("replay %d" % index, again, run(False))
+            must_equal("replay %d" % index, again, run(each_alone=True))
         tell("50 replays of 11 kernels, behind one that is slow to write A")
     with report.test("package-launch-graph-torch"):
         graph = torch.cuda.CUDAGraph()
@@ -263,8 +274,8 @@ def check_graphs(torch, fp8, generator):
             flat(given).copy_(flat(a).roll(-index * n))
             graph.replay()
             again = second.clone()
-            first_again = fp8.gemm(given, sa, b, sb, d_dtype="float8_e4m3fn", programmatic=False)
-            want = fp8.gemm((first_again.float() * 2).to(torch.float8_e4m3fn), sa, b, sb, programmatic=False)
+            first_again = alone(fp8, given, sa, b, sb, d_dtype="float8_e4m3fn", programmatic=True)
+            want = alone(fp8, (first_again.float() * 2).to(torch.float8_e4m3fn), sa, b, sb, programmatic=True)
             must_equal("replay %d" % index, again, want)
 
 
@@ -299,8 +310,7 @@ def check_graphs_that_write_b(torch, fp8, generator):
             flat(given).copy_(flat(a).roll(index * k + 1))
             graph.replay()
             found = d.clone()
-            want = fp8.gemm(rows, row_scales, fp8.gemm(given, sa, b, sb, d_dtype="float8_e4m3fn", programmatic=False), b_scales,
-                            programmatic=False)
+            want = alone(fp8, rows, row_scales, alone(fp8, given, sa, b, sb, d_dtype="float8_e4m3fn"), b_scales)
             wrong += not torch.equal(flat(found), flat(want))
             flat(written).zero_()
         return wrong
@@ -317,7 +327,46 @@ def check_graphs_that_write_b(torch, fp8, generator):
         tell("%d of 50 results are wrong where the caller promises that B is constant" % wrong)
 
 
-CHECKS = (check_default, check_without_wait, check_late_operands, check_foreign_kernels, check_chains, check_graphs, check_graphs_that_write_b)
+def check_graphs_that_write_scales_of_b(torch, fp8, generator):
+    """B's scales are the D of a kernel two in front, and an earlier kernel of the graph has read the old ones on the same SMs."""
+    m, n, k = 16, 7168, 16384
+    rows, row_scales, b, _ = operands(torch, m, n, k, generator)
+    a, sa, other_b, other_sb = operands(torch, n // 128, k // 128, 512, generator)
+    other = operands(torch, m, 2048, 4096, generator)
+    given = like(a)
+    scales = torch.zeros(n // 128, k // 128, device="cuda")
+    before, d, elsewhere = (torch.empty(m, columns, dtype=torch.bfloat16, device="cuda") for columns in (n, n, 2048))
+    if kernel_of(fp8, m, n, k).manifest["parameters"][-1]["kind"] != "constant":
+        raise AssertionError("the kernel for %dx%dx%d is not told whether B is constant" % (m, n, k))
+
+    def read(into):
+        return lambda: fp8.gemm(rows, row_scales, b, scales, d=into)
+
+    def write():
+        fp8.gemm(given, sa, other_b, other_sb, d=scales)
+
+    def between():
+        fp8.gemm(*other, d=elsewhere)
+
+    with report.test("package-launch-graph-writes-b-scales"):
+        for what, calls in (("in front", (read(before), write, read(d))), ("two in front", (read(before), write, between, read(d))),
+                            ("two in front, behind two readers", (read(before), read(before), write, between, read(d)))):
+            for call in calls:
+                call()
+            torch.cuda.synchronize()
+            graph, wrong = captured(torch, calls), 0
+            for index in range(50):
+                flat(given).copy_(flat(a).roll(index * 512 + 1))
+                graph.replay()
+                found = d.clone()
+                want = alone(fp8, rows, row_scales, b, alone(fp8, given, sa, other_b, other_sb, d_dtype="float32"))
+                wrong += not torch.equal(flat(found), flat(want))
+            if wrong:
+                raise AssertionError("B's scales are written %s: %d of 50 results are wrong" % (what, wrong))
+
+
+CHECKS = (check_default, check_without_wait, check_late_operands, check_foreign_kernels, check_chains, check_graphs, check_graphs_that_write_b,
+          check_graphs_that_write_scales_of_b)
 
 
 # -- What a programmatic launch gains -------------------------------------------------------------------------------------------

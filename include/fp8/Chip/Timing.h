@@ -71,7 +71,8 @@ struct Timing {
   /// programmatic launch saves of it, and what a cluster adds.
   double launchUs, earlyUs, clusterUs;
   /// What it saves beside, if the preceding kernel signals in front of its
-  /// products; and that, if this one then loads constants early.
+  /// products; and that, if this one then loads constants early and one
+  /// warpgroup multiplies: two gain half of it.
   double signalUs, constantUs;
   std::array<IssueCost, kIssueClasses> issue;
   /// From the completion of a phase to the first instruction behind a wait; and

@@ -28,6 +28,16 @@ struct Multiprocessor {
   Queue tensor, shared, copies, l2, dram, stores, remote, tensorCopies;
 };
 
+/// The products of a warpgroup, in order.
+struct Products {
+  struct One {
+    uint32_t warps = 0;
+    double issued = 0, done = 0;
+  };
+  std::vector<One> all;
+  uint32_t started = 0;
+};
+
 } // namespace fp8::sim
 
 #endif // FP8_LIB_SIMULATOR_TIMING_ENGINES_H

@@ -19,16 +19,6 @@ struct Phase {
   std::vector<uint32_t> waiters;
 };
 
-/// The products of a warpgroup, in order.
-struct Products {
-  struct One {
-    uint32_t warps = 0;
-    double issued = 0, done = 0;
-  };
-  std::vector<One> all;
-  uint32_t started = 0;
-};
-
 struct WarpState {
   size_t step = 0;
   double clock = 0;
@@ -154,6 +144,7 @@ double Replayer::load(WarpState &warp, Multiprocessor &sm,
 }
 
 void Replayer::startProduct(uint32_t index, const TraceEvent &event) {
+  firstProduct = std::min(firstProduct, warps[index].clock);
   Products &group = groupOf(index);
   if (group.all.size() < event.count)
     group.all.resize(event.count);
@@ -199,6 +190,8 @@ void Replayer::startTensorWork(uint32_t index, const TraceEvent &event) {
   const uint32_t first = event.pair ? cta & ~1u : cta;
   const uint32_t last = event.pair ? cta | 1u : cta;
   const bool multiplies = event.kind == TraceEvent::Kind::TensorMma;
+  if (multiplies)
+    firstProduct = std::min(firstProduct, warp.clock);
   double at = warp.clock;
   for (uint32_t n = first; multiplies && n <= last; ++n)
     at = std::max({at, sms[n].tensor.free, sms[n].tensorCopies.free});
@@ -268,7 +261,6 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
     nextStarts = std::min(nextStarts, warp.clock);
     break;
   case TraceEvent::Kind::Mma:
-    firstProduct = std::min(firstProduct, warp.clock);
     startProduct(index, event);
     break;
   case TraceEvent::Kind::MmaWait:
@@ -374,7 +366,12 @@ double Replayer::earlyUs() const {
     return 0;
   if (nextStarts >= firstProduct)
     return t.earlyUs;
-  return t.earlyUs + (launch.loadsEarly ? t.constantUs : t.signalUs);
+  if (!launch.loadsEarly)
+    return t.earlyUs + t.signalUs;
+  auto multiplies = [](const Products &group) { return !group.all.empty(); };
+  double groupsOfAll = std::count_if(groups.begin(), groups.end(), multiplies);
+  return t.earlyUs +
+         t.constantUs / std::max(groupsOfAll / launch.clusterCtas, 1.0);
 }
 
 KernelTime Replayer::result() const {

@@ -26,11 +26,8 @@ public:
   bool swapsOperands() const final { return tileM % 64 != 0; }
 
   /// In kernels that signal behind their wait: after a later signal no time is
-  /// left for it. Two warpgroups gain nothing by it
-  /// (benchmark/notes/programmatic.md).
-  bool loadsBEarly() const final {
-    return signalsAtWait && getEpilogueWarps() == 4;
-  }
+  /// left for it (benchmark/notes/programmatic.md).
+  bool loadsBEarly() const final { return signalsAtWait; }
   /// Two warpgroups share all tiles but the smallest, so that one promotes
   /// while the other multiplies.
   int64_t getEpilogueWarps() const final;
