@@ -16,7 +16,7 @@ LARGEST_ERROR = 0.06  # Frobenius, relative; almost all of it is the rounding of
 
 
 def transposed(t):
-    """A copy of t.t() with zeros behind its rows, up to a multiple of 16: they add nothing to a sum over rows of t."""
+    """A copy of t.t() whose rows end with zeros, up to a multiple of 16 elements: these add nothing to a sum over rows of t."""
     return torch.nn.functional.pad(t.t(), (0, -len(t) % 16)).contiguous()
 
 
@@ -54,7 +54,7 @@ class Fp8TrainingLinear(torch.nn.Linear):
 
 def main():
     torch.manual_seed(0)
-    known = torch.cuda.is_available() and torch.cuda.get_device_capability() in ((9, 0), (10, 0), (10, 3))
+    known = torch.cuda.is_available() and bool(fp8.device_info().chip)
     device = "cuda" if known else "cpu"
     layer = Fp8TrainingLinear(160, 144, device=device)
     x = torch.randn(5, 8, 160, device=device, requires_grad=True)

@@ -9,11 +9,15 @@
 
 #include <cuda.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <string>
+#include <variant>
+#include <vector>
 
 using namespace fp8;
 

@@ -27,7 +27,7 @@ constexpr Timing kH200 = {
     /*launchUs=*/1.9,                    // fit (1.3, assumed)
     /*earlyUs=*/0.62,                    // fit (0.8, chooser)
     /*clusterUs=*/0.0672,                // fit (0.3, assumed)
-    /*signalUs=*/0.16,                   // fit (0.25 of early, chooser)
+    /*signalUs=*/0.16,                   // 0.25 of early, an earlier chooser
     /*constantUs=*/1.0,                  // fit (1.6 of early, chooser)
     /*issue=*/
     {{

@@ -214,9 +214,9 @@ static double getFillUs(const Machine &machine, const Problem &problem,
   return double(problem.batch) * beyond * boxes * machine.fillPs / 1e6;
 }
 
-/// How much longer a CTA waits for its K blocks because of them, and of columns
-/// beyond N if it has one tile: the longer, the more CTAs ask for the same rows
-/// at a time (benchmark/notes/every-m.md).
+/// How much longer a CTA waits for its K blocks because of rows beyond M, and
+/// of columns beyond N if it has one tile: the longer, the more CTAs ask for
+/// the same rows at a time (benchmark/notes/every-m.md).
 static double getFillWaitUs(const Machine &machine, const Problem &problem,
                             const KernelShape &kernel, int64_t resident,
                             int64_t blocksOfOne, int64_t waves) {

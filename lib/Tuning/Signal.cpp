@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a kernel gains, and loses, that lets the next one start behind its wait
 // (benchmark/notes/programmatic.md). The numbers are fitted to surveys of an
-// H200 and an H100, in which the kernel in front is of the same kind and B is
-// constant, as in a graph of such kernels.
+// H200 and an H100, those of two warpgroups to one of an H200. In these the
+// kernel in front is of the same kind and B is constant, as in a graph of such
+// kernels.
 
 #include "Blocks.h"
 #include "fp8/Tuning/CostModel.h"

@@ -219,7 +219,7 @@ def check_chains(torch, fp8, generator):
         for gemm in (functools.partial(alone, fp8), fp8.gemm):
             d = torch.zeros(64, 2048, device="cuda")
             for _ in range(200):
-                gemm(a, sa, b, sb, c=d, beta=-0.5, d=d, programmatic=True)
+                gemm(a, sa, b, sb, c=d, beta=1.0, d=d, programmatic=True)  # adds the product each time
             results.append(d)
         must_equal("D is C", results[1], results[0])
     with report.test("package-launch-same-out"):
@@ -279,9 +279,17 @@ def check_graphs(torch, fp8, generator):
             must_equal("replay %d" % index, again, want)
 
 
+# What reads B, rows by N by K, and the K of what writes it: one warpgroup and one row of tiles, and two warpgroups and several rows.
+WRITERS_OF_B = (("", (16, 64, 7168), 2048), ("-two-warpgroups", (512, 4096, 2048), 512))
+
+
 def check_graphs_that_write_b(torch, fp8, generator):
+    for name, shape, k in WRITERS_OF_B:
+        check_graph_that_writes_b(torch, fp8, generator, name, *shape, k)
+
+
+def check_graph_that_writes_b(torch, fp8, generator, name, few, m, n, k):
     """B is the D of a kernel in front, in one graph. A kernel right behind that one must wait for it; behind another it need not."""
-    m, n, k, few = 64, 7168, 2048, 16
     a, sa, b, sb = operands(torch, m, n, k, generator)
     rows, row_scales, _, b_scales = operands(torch, few, m, n, generator)
     other = operands(torch, few, 2048, 4096, generator)
@@ -315,12 +323,12 @@ def check_graphs_that_write_b(torch, fp8, generator):
             flat(written).zero_()
         return wrong
 
-    with report.test("package-launch-graph-writes-b"):
+    with report.test("package-launch-graph-writes-b" + name):
         for what, calls in (("in front", (write, read)), ("two in front", (write, between, read))):
             wrong = count_wrong(*calls)
             if wrong:
                 raise AssertionError("B is written %s: %d of 50 results are wrong" % (what, wrong))
-    with report.test("package-launch-graph-broken-promise") as tell:
+    with report.test("package-launch-graph-broken-promise" + name) as tell:
         wrong = count_wrong(write, lambda: read(constant_b=True))
         if not wrong:
             raise AssertionError("all 50 results are right: no B is loaded early")
@@ -328,7 +336,7 @@ def check_graphs_that_write_b(torch, fp8, generator):
 
 
 def check_graphs_that_write_scales_of_b(torch, fp8, generator):
-    """B's scales are the D of a kernel two in front, and an earlier kernel of the graph has read the old ones on the same SMs."""
+    """B's scales are the D of a kernel in front, or two in front, and an earlier kernel of the graph has read the old ones on the same SMs."""
     m, n, k = 16, 7168, 16384
     rows, row_scales, b, _ = operands(torch, m, n, k, generator)
     a, sa, other_b, other_sb = operands(torch, n // 128, k // 128, 512, generator)

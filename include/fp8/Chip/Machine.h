@@ -60,7 +60,8 @@ struct Machine {
   /// nothing else holds them up; sixteen of a box cost nothing.
   double fillPs;
   /// What a CTA's loop takes longer for each such row, each column of tiles at
-  /// work and each K block.
+  /// work and each K block; and for each column beyond N, each row of tiles and
+  /// each K block, if the CTA has one tile.
   double fillWaitPs;
   /// The time to begin and end a kernel; the additional time of a cluster; the
   /// time to exchange sums between CTAs; and what each sum that a CTA sends

@@ -57,7 +57,7 @@ struct Prediction {
   double launch;
   double epilogue; ///< of all of a CTA's tiles
   double fill;     ///< the time of rows beyond M alone
-  double fillWait; ///< what a CTA waits for them in its loops
+  double fillWait; ///< what a CTA waits in its loops for them, and beyond N
   /// The time of the loops for each bound alone.
   std::array<double, kNumBounds> bounds;
   int64_t tiles;    ///< of CTAs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The roles where products are computed in the registers of warpgroups: these
 // multiply, scale and add up. A load role fills rings with A, B and the scales,
-// or two do, if B is constant. Where there is a residual or a bias,
+// or two do, if B may be loaded early. Where there is a residual or a bias,
 // another role loads it.
 
 #include "KernelBuilder.h"

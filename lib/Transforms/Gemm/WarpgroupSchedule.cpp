@@ -208,7 +208,8 @@ bool WarpgroupSchedule::hasBandsOfColumns() const {
 int64_t WarpgroupSchedule::getBand() const {
   // Columns of D, where neighbours share rows of A.
   constexpr int64_t kBandColumns = 2048;
-  // Few rows of tiles need none, and B's first copy waits for its divisions.
+  // B's first copy would wait for its divisions. Up to M of 3000 bands lose 1 %
+  // (benchmark/notes/programmatic.md).
   if (loadsBEarly())
     return 0;
   if (!hasBandsOfColumns())
