@@ -8,7 +8,7 @@
 // No copy reaches far beyond M where the first tiles are not full; where there is one row of tiles, it does, and the table says nothing of that.
 // RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=196x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=EDGE
 // EDGE: config <tile = 128 x 24 x 128, stages = 2, edge = first>
-// Few blocks are not worth the lanes' first loads of B scales. A B that is loaded early wants more than half of the SMs. Streams of B want most of them, and 144 columns fill a wave of N of 18432.
+// Few blocks are not worth the lanes' first loads of B scales. A B that is loaded early wants more than half of the SMs. Streams of B want most of them. Tiles of 144 and of 96 columns fill waves of N of 9216 alike.
 // DEFINE: %{h100} = fp8-opt %t.mlir -o /dev/null --fp8-explain-config="chip=sm_90a machine='NVIDIA H100 80GB HBM3' top=0
 // RUN: cp %fp8_source/examples/gemm.mlir %t.mlir
 // RUN: %{h100} problem=512x4096x7168" | FileCheck %s --check-prefix=LANES
