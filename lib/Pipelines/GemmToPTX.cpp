@@ -72,6 +72,7 @@ static void addLLVMPasses(OpPassManager &pm) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
+  kernels.addPass(createFp8GuardDivisions());
   kernels.addPass(memref::createExpandStridedMetadataPass());
   kernels.addPass(createSCFToControlFlowPass());
   // 32-bit indices: a kernel's loops and coordinates are; extents are checked

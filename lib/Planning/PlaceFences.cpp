@@ -35,7 +35,7 @@ static bool hasLoadedBefore(PromoteOp op, WaitMmaOp wait) {
 /// Where the fence goes that orders what threads have read from a slot before
 /// what TMA writes there next: without it, loads may still be under way when
 /// the copy lands, although their thread has arrived. It waits for them: in
-/// front of a wait for a product, that takes no time.
+/// front of a wait for a product, that takes the least time.
 static Operation *findFencePlace(Operation *handOver) {
   for (Operation *op = handOver->getPrevNode(); op; op = op->getPrevNode()) {
     auto wait = dyn_cast<WaitMmaOp>(op);
@@ -60,6 +60,42 @@ static Operation *findFencePlace(Operation *handOver) {
   return handOver;
 }
 
+/// The op behind which threads have read what `user` reads of a slot; null if
+/// it lies in another block than the slot's acquire.
+static Operation *findRead(Operation *user, AcquireOp acquire) {
+  Operation *read = user;
+  if (auto promote = dyn_cast<PromoteOp>(user); promote && !promote.getBRow()) {
+    // The A scale is loaded where its tile is taken, and its row is known.
+    read = promote.getAScale().getDefiningOp();
+    if (Value row = promote.getARow()) {
+      Operation *def = row.getDefiningOp();
+      if (!def || def->getBlock() != acquire->getBlock())
+        read = user;
+      else if (read->isBeforeInBlock(def))
+        read = def;
+    }
+  }
+  return read->getBlock() == acquire->getBlock() ? read : nullptr;
+}
+
+/// Whether threads have read all of the slot where `place` begins, so that a
+/// fence in front of it serves a later hand-over of the slot.
+static bool isBehindReads(Operation *place, Value stage) {
+  auto acquire = stage.getDefiningOp<AcquireOp>();
+  if (!acquire || acquire->getBlock() != place->getBlock())
+    return false;
+  return llvm::all_of(stage.getUsers(), [&](Operation *tile) {
+    if (!isa<TileOp>(tile))
+      return isa<ReleaseOp, ArriveOp>(tile);
+    return llvm::all_of(tile->getUsers(), [&](Operation *user) {
+      if (isa<WarpgroupMmaOp>(user))
+        return true;
+      Operation *read = findRead(user, acquire);
+      return read && read->isBeforeInBlock(place);
+    });
+  });
+}
+
 /// The ops that a fence goes in front of.
 static llvm::SetVector<Operation *> findPlaces(FunctionOpInterface kernel) {
   llvm::SetVector<Operation *> places;
@@ -73,7 +109,10 @@ static llvm::SetVector<Operation *> findPlaces(FunctionOpInterface kernel) {
     // The lanes meet behind it.
     while (getPlan<StagePlanAttr>(op).converged)
       op = op->getPrevNode();
-    places.insert(findFencePlace(op));
+    // A fence orders all that came before it: of a slot that was read when
+    // another was handed over, too.
+    if (places.empty() || !isBehindReads(places.back(), handedOver))
+      places.insert(findFencePlace(op));
   });
   return places;
 }

@@ -187,7 +187,10 @@ static double getDramUs(const Machine &machine, const Problem &problem,
   };
   int64_t last = tiles % resident;
   double others = move(tiles - last), rest = move(last);
-  return others + (others > 0 && last ? std::max(rest, leastUs) : rest);
+  // Where memory does not bound a whole wave, it does not bound the last.
+  if (others > 0 && last)
+    rest = std::max(rest, std::min(leastUs, others / (tiles / resident)));
+  return others + rest;
 }
 
 /// Rows beyond M of the boxes of A in the last row of tiles.

@@ -279,8 +279,9 @@ def check_graphs(torch, fp8, generator):
             must_equal("replay %d" % index, again, want)
 
 
-# What reads B, rows by N by K, and the K of what writes it: one warpgroup and one row of tiles, and two warpgroups and several rows.
-WRITERS_OF_B = (("", (16, 64, 7168), 2048), ("-two-warpgroups", (512, 4096, 2048), 512))
+# What reads B, rows by N by K, and the K of what writes it: one warpgroup and one row of tiles, and two warpgroups and several rows. Neither fills the GPU, so that
+# a reader begins while the writer is still at work.
+WRITERS_OF_B = (("", (16, 64, 7168), 2048), ("-two-warpgroups", (1024, 64, 7168), 2048))
 
 
 def check_graphs_that_write_b(torch, fp8, generator):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Passes on phase 4, the LLVM and NVVM dialects.
+// Passes on the way to phase 4, the LLVM and NVVM dialects, and on it.
 
 #ifndef FP8_BACKEND_PASSES_TD
 #define FP8_BACKEND_PASSES_TD
@@ -43,6 +43,53 @@ def Fp8AttachKernelAttributes
     }
     ```
   }];
+}
+
+def Fp8GuardDivisions : Pass<"fp8-guard-divisions", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "branches around divisions by a kernel's argument that is one";
+  let description = [{
+    A kernel finds the row and the column of a tile by a division. The GPU has no instruction for one, so it takes some 100 cycles in front of
+    the first copy. Its divisor, the number of rows of tiles, is an argument of the kernel, and one where M is small. The pass puts a comparison in
+    front of such a division. If the divisor is one, the quotient is the dividend and the remainder is zero.
+
+    Requires: kernels as `gpu.func`, with divisions of the arith dialect. Ensures: each `arith.divui` and `arith.remui` whose divisor is an argument of
+    the kernel stands in the `else` region of an `scf.if`. Other divisions are unchanged. So is a block that also divides by a computed value: it takes
+    that time anyway. The pass is idempotent.
+
+    Before:
+
+    ```mlir
+    gpu.module @kernels {
+      gpu.func @before(%rows: index, %tile: index, %out: memref<?xindex>) kernel {
+        %column = arith.divui %tile, %rows : index
+        memref.store %column, %out[%tile] : memref<?xindex>
+        gpu.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gpu.module @kernels {
+      gpu.func @after(%rows: index, %tile: index, %out: memref<?xindex>) kernel {
+        %one = arith.constant 1 : index
+        %is_one = arith.cmpi eq, %rows, %one : index
+        %place:2 = scf.if %is_one -> (index, index) {
+          %zero = arith.constant 0 : index
+          scf.yield %tile, %zero : index, index
+        } else {
+          %column = arith.divui %tile, %rows : index
+          %row = arith.remui %tile, %rows : index
+          scf.yield %column, %row : index, index
+        }
+        memref.store %place#0, %out[%tile] : memref<?xindex>
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
 }
 
 def Fp8LowerLaunches : Pass<"fp8-lower-launches", "::mlir::ModuleOp"> {
