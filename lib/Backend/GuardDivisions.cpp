@@ -24,10 +24,12 @@ using Division = SmallVector<Operation *>;
 /// True if the pass has put it behind a comparison before.
 static bool isGuarded(Operation *op) {
   auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
-  auto compare =
-      branch ? branch.getCondition().getDefiningOp<arith::CmpIOp>() : nullptr;
+  if (!branch || op->getParentRegion() != &branch.getElseRegion())
+    return false;
+  auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
   return compare && compare.getPredicate() == arith::CmpIPredicate::eq &&
-         compare.getLhs() == op->getOperand(1);
+         compare.getLhs() == op->getOperand(1) &&
+         matchPattern(compare.getRhs(), m_One());
 }
 
 /// The divisions by an argument of the kernel. A block that also divides by a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Puts a fence in front of each hand-over of a slot that threads have read and
-// TMA overwrites.
+// Puts fences in front of the hand-overs of slots that threads have read and
+// TMA overwrites. One serves all slots that were read before it.
 
 #include "fp8/Planning/Planning.h"
 
@@ -69,7 +69,7 @@ static Operation *findRead(Operation *user, AcquireOp acquire) {
     read = promote.getAScale().getDefiningOp();
     if (Value row = promote.getARow()) {
       Operation *def = row.getDefiningOp();
-      if (!def || def->getBlock() != acquire->getBlock())
+      if (!def || def->getBlock() != read->getBlock())
         read = user;
       else if (read->isBeforeInBlock(def))
         read = def;
@@ -109,8 +109,8 @@ static llvm::SetVector<Operation *> findPlaces(FunctionOpInterface kernel) {
     // The lanes meet behind it.
     while (getPlan<StagePlanAttr>(op).converged)
       op = op->getPrevNode();
-    // A fence orders all that came before it: of a slot that was read when
-    // another was handed over, too.
+    // The fence of an earlier hand-over also orders the reads of this slot that
+    // came before it.
     if (places.empty() || !isBehindReads(places.back(), handedOver))
       places.insert(findFencePlace(op));
   });

@@ -167,8 +167,8 @@ Bound Prediction::getLargest() const {
 }
 
 /// Every operand is moved once; with few tiles in the last wave, by few SMs,
-/// which take no less than `leastUs` for a tile. What memory takes and what
-/// these take add up.
+/// which take no less than `leastUs` for a tile, or than a whole wave takes
+/// where that is less. What memory takes and what these take add up.
 static double getDramUs(const Machine &machine, const Problem &problem,
                         int64_t tiles, int64_t resident, double leastUs) {
   double k = problem.k;

@@ -279,7 +279,7 @@ def check_graphs(torch, fp8, generator):
             must_equal("replay %d" % index, again, want)
 
 
-# What reads B, rows by N by K, and the K of what writes it: one warpgroup and one row of tiles, and two warpgroups and several rows. Neither fills the GPU, so that
+# What reads B, rows by N by K, and the K of what writes it: one warpgroup and one row of tiles, and two warpgroups and several rows (on an H200). Neither fills the GPU, so that
 # a reader begins while the writer is still at work.
 WRITERS_OF_B = (("", (16, 64, 7168), 2048), ("-two-warpgroups", (1024, 64, 7168), 2048))
 
@@ -297,7 +297,8 @@ def check_graph_that_writes_b(torch, fp8, generator, name, few, m, n, k):
     given = like(a)
     written = torch.empty(m, n, dtype=torch.float8_e4m3fn, device="cuda")
     d, elsewhere = (torch.empty(few, columns, dtype=torch.bfloat16, device="cuda") for columns in (m, 2048))
-    if kernel_of(fp8, few, m, n).manifest["parameters"][-1]["kind"] != "constant":
+    manifest = kernel_of(fp8, few, m, n).manifest
+    if manifest["parameters"][-1]["kind"] != "constant":
         raise AssertionError("the kernel for %dx%dx%d is not told whether B is constant" % (few, m, n))
 
     def write():
@@ -333,7 +334,7 @@ def check_graph_that_writes_b(torch, fp8, generator, name, few, m, n, k):
         wrong = count_wrong(write, lambda: read(constant_b=True))
         if not wrong:
             raise AssertionError("all 50 results are right: no B is loaded early")
-        tell("%d of 50 results are wrong where the caller promises that B is constant" % wrong)
+        tell("%d of 50 results are wrong where the caller promises that B is constant; a CTA has %d threads" % (wrong, manifest["launch"]["block"][0]))
 
 
 def check_graphs_that_write_scales_of_b(torch, fp8, generator):

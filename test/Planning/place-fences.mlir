@@ -6,8 +6,14 @@
 // LOG: a fence before 'fp8.release'
 // LOG-NEXT: a fence before 'fp8.arrive'
 // LOG-COUNT-5: a fence before 'fp8.release'
+// LOG-COUNT-3: a fence before 'fp8.wait_mma'
 // LOG-NOT: a fence
 
+!a = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+!b = !fp8.tile<16x128xf8E4M3FN, swizzle_128b>
+!s = !fp8.tile<1x64xf32>
+!blocks = !fp8.pipeline<2, a: !a, b: !b, s: !s>
+!sum = !fp8.fragment<64x16xf32, 4, warpgroups>
 !row = !fp8.tile<1x128xf32>
 !ring = !fp8.pipeline<2, s: !row>
 !plain = !fp8.pipeline<2>
@@ -140,6 +146,90 @@ gpu.module @kernels {
       }
       fp8.close %last : !fp8.producer<!ring>
       fp8.close %last2 : !fp8.producer<!ring>
+    }
+    gpu.return
+  }
+
+  // The A scales are loaded where their tiles are taken: here in front of the first wait, which has the fence of both slots.
+  gpu.func @products(%am: !fp8.tensor_map<!a>, %bm: !fp8.tensor_map<!b>, %sm: !fp8.tensor_map<!s>, %scale: f32) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!blocks>, !fp8.consumer<!blocks>
+    %p2, %c2 = fp8.pipeline : !fp8.producer<!blocks>, !fp8.consumer<!blocks>
+    // CHECK-LABEL: fp8.role "multiply"
+    fp8.role "multiply" warps(4) (%end = %c, %end2 = %c2) : !fp8.consumer<!blocks>, !fp8.consumer<!blocks> {
+      %zero = fp8.zero : !sum
+      %first = fp8.acquire %end : !fp8.consumer<!blocks>
+      %a = fp8.tile %first["a"] : !fp8.consumer_stage<!blocks>
+      %b = fp8.tile %first["b"] : !fp8.consumer_stage<!blocks>
+      %s = fp8.tile %first["s"] : !fp8.consumer_stage<!blocks>
+      %pending = fp8.warpgroup_mma %a, %b : !a, !b -> !fp8.pending<!sum>
+      %second = fp8.acquire %end2 : !fp8.consumer<!blocks>
+      %a2 = fp8.tile %second["a"] : !fp8.consumer_stage<!blocks>
+      %b2 = fp8.tile %second["b"] : !fp8.consumer_stage<!blocks>
+      %s2 = fp8.tile %second["s"] : !fp8.consumer_stage<!blocks>
+      // CHECK: fp8.warpgroup_mma
+      // CHECK: fp8.warpgroup_mma
+      // CHECK-NEXT: fp8.fence_async_proxy
+      // CHECK-NEXT: fp8.wait_mma
+      // CHECK-NEXT: fp8.promote
+      // CHECK-NEXT: fp8.release
+      // CHECK-NEXT: fp8.wait_mma
+      // CHECK-NEXT: fp8.promote
+      // CHECK-NEXT: fp8.release
+      %pending2 = fp8.warpgroup_mma %a2, %b2 : !a, !b -> !fp8.pending<!sum>
+      %done = fp8.wait_mma %pending : !fp8.pending<!sum>
+      %sums = fp8.promote %zero, %done scales(%s, %scale) : !sum, !sum, !s
+      %next = fp8.release %first : !fp8.consumer_stage<!blocks>
+      %done2 = fp8.wait_mma %pending2 : !fp8.pending<!sum>
+      %sums2 = fp8.promote %sums, %done2 scales(%s2, %scale) : !sum, !sum, !s
+      %next2 = fp8.release %second : !fp8.consumer_stage<!blocks>
+      // Behind the fence the second needs one of its own.
+      // CHECK: fp8.fence_async_proxy
+      // CHECK-NEXT: fp8.wait_mma
+      // CHECK-NEXT: fp8.promote
+      // CHECK-NEXT: fp8.release
+      // CHECK: fp8.tile %{{.*}}["s"]
+      // CHECK-NEXT: fp8.fence_async_proxy
+      // CHECK-NEXT: fp8.wait_mma
+      // CHECK-NEXT: fp8.promote
+      // CHECK-NEXT: fp8.release
+      %third = fp8.acquire %next : !fp8.consumer<!blocks>
+      %a3 = fp8.tile %third["a"] : !fp8.consumer_stage<!blocks>
+      %b3 = fp8.tile %third["b"] : !fp8.consumer_stage<!blocks>
+      %s3 = fp8.tile %third["s"] : !fp8.consumer_stage<!blocks>
+      %pending3 = fp8.warpgroup_mma %a3, %b3 : !a, !b -> !fp8.pending<!sum>
+      %fourth = fp8.acquire %next2 : !fp8.consumer<!blocks>
+      %a4 = fp8.tile %fourth["a"] : !fp8.consumer_stage<!blocks>
+      %b4 = fp8.tile %fourth["b"] : !fp8.consumer_stage<!blocks>
+      %pending4 = fp8.warpgroup_mma %a4, %b4 : !a, !b -> !fp8.pending<!sum>
+      %done3 = fp8.wait_mma %pending3 : !fp8.pending<!sum>
+      %sums3 = fp8.promote %sums2, %done3 scales(%s3, %scale) : !sum, !sum, !s
+      %last = fp8.release %third : !fp8.consumer_stage<!blocks>
+      %s4 = fp8.tile %fourth["s"] : !fp8.consumer_stage<!blocks>
+      %done4 = fp8.wait_mma %pending4 : !fp8.pending<!sum>
+      %sums4 = fp8.promote %sums3, %done4 scales(%s4, %scale) : !sum, !sum, !s
+      %last2 = fp8.release %fourth : !fp8.consumer_stage<!blocks>
+      fp8.close %last : !fp8.consumer<!blocks>
+      fp8.close %last2 : !fp8.consumer<!blocks>
+    }
+    fp8.role "load_blocks" warps(1) (%end = %p, %end2 = %p2) : !fp8.producer<!blocks>, !fp8.producer<!blocks> {
+      %c1 = arith.constant 1 : index
+      %c2_ = arith.constant 2 : index
+      %last, %last2 = scf.for %i = %c0 to %c2_ step %c1 iter_args(%at = %end, %at2 = %end2) -> (!fp8.producer<!blocks>, !fp8.producer<!blocks>) {
+        %slot = fp8.acquire %at : !fp8.producer<!blocks>
+        fp8.tma_load %am[%c0, %c0], %slot["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!blocks>
+        fp8.tma_load %bm[%c0, %c0], %slot["b"] : !fp8.tensor_map<!b>, !fp8.producer_stage<!blocks>
+        fp8.tma_load %sm[%c0, %c0], %slot["s"] : !fp8.tensor_map<!s>, !fp8.producer_stage<!blocks>
+        %next = fp8.release %slot : !fp8.producer_stage<!blocks>
+        %slot2 = fp8.acquire %at2 : !fp8.producer<!blocks>
+        fp8.tma_load %am[%c0, %c0], %slot2["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!blocks>
+        fp8.tma_load %bm[%c0, %c0], %slot2["b"] : !fp8.tensor_map<!b>, !fp8.producer_stage<!blocks>
+        fp8.tma_load %sm[%c0, %c0], %slot2["s"] : !fp8.tensor_map<!s>, !fp8.producer_stage<!blocks>
+        %next2 = fp8.release %slot2 : !fp8.producer_stage<!blocks>
+        scf.yield %next, %next2 : !fp8.producer<!blocks>, !fp8.producer<!blocks>
+      }
+      fp8.close %last : !fp8.producer<!blocks>
+      fp8.close %last2 : !fp8.producer<!blocks>
     }
     gpu.return
   }

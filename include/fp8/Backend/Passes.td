@@ -53,8 +53,8 @@ def Fp8GuardDivisions : Pass<"fp8-guard-divisions", "::mlir::gpu::GPUModuleOp"> 
     front of such a division. If the divisor is one, the quotient is the dividend and the remainder is zero.
 
     Requires: kernels as `gpu.func`, with divisions of the arith dialect. Ensures: each `arith.divui` and `arith.remui` whose divisor is an argument of
-    the kernel stands in the `else` region of an `scf.if`. Other divisions are unchanged. So is a block that also divides by a computed value: it takes
-    that time anyway. The pass is idempotent.
+    the kernel stands in the `else` region of an `scf.if`, unless its block also divides by a computed value. Such a block takes that time anyway, and
+    stays as it is. The pass is idempotent.
 
     Before:
 

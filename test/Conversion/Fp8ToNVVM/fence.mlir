@@ -1,5 +1,5 @@
 // Before a slot that threads have read is handed back to TMA, they fence their reads: in front of the wait for the product that follows the
-// last read, if there is one, where that takes no time; else with the hand-over.
+// last read, if there is one, where that takes less time; else with the hand-over.
 // RUN: fp8-opt %s --convert-fp8-to-nvvm --canonicalize --cse | FileCheck %s
 
 !a = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
