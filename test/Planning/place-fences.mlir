@@ -214,8 +214,8 @@ gpu.module @kernels {
     }
     fp8.role "load_blocks" warps(1) (%end = %p, %end2 = %p2) : !fp8.producer<!blocks>, !fp8.producer<!blocks> {
       %c1 = arith.constant 1 : index
-      %c2_ = arith.constant 2 : index
-      %last, %last2 = scf.for %i = %c0 to %c2_ step %c1 iter_args(%at = %end, %at2 = %end2) -> (!fp8.producer<!blocks>, !fp8.producer<!blocks>) {
+      %laps = arith.constant 2 : index
+      %last, %last2 = scf.for %i = %c0 to %laps step %c1 iter_args(%at = %end, %at2 = %end2) -> (!fp8.producer<!blocks>, !fp8.producer<!blocks>) {
         %slot = fp8.acquire %at : !fp8.producer<!blocks>
         fp8.tma_load %am[%c0, %c0], %slot["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!blocks>
         fp8.tma_load %bm[%c0, %c0], %slot["b"] : !fp8.tensor_map<!b>, !fp8.producer_stage<!blocks>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Passes on phase 4, the LLVM and NVVM dialects.
+// Passes on the way to phase 4, the LLVM and NVVM dialects, and on it.
 
 #ifndef FP8_BACKEND_PASSES_H
 #define FP8_BACKEND_PASSES_H
