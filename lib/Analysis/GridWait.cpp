@@ -68,16 +68,12 @@ static bool onlyFillsRings(RoleOp role) {
   return fills && !doesMore;
 }
 
-/// The blocks around the op within the role, the role's own first. None if
-/// control flow within a region decides whether they run.
-static SmallVector<Block *> getBlocksAround(Operation *op, RoleOp role) {
-  SmallVector<Block *> blocks;
-  for (; op != role; op = op->getParentOp()) {
+/// True if control flow within a region decides whether the role runs the op.
+static bool isInControlFlow(Operation *op, RoleOp role) {
+  for (; op != role; op = op->getParentOp())
     if (!op->getParentRegion()->hasOneBlock())
-      return {};
-    blocks.push_back(op->getBlock());
-  }
-  return SmallVector<Block *>(llvm::reverse(blocks));
+      return true;
+  return false;
 }
 
 /// True if the op stores to global memory.
@@ -116,7 +112,7 @@ static void startNextAtStore(RoleOp role, GridWait &wait) {
 /// `startsNextAtOnce`.
 static GridWait waitAtBegin(RoleOp role, bool startsNextAtOnce) {
   Operation *begin = &role.getBody().front().front();
-  GridWait wait{begin, /*unless=*/{}, /*startsNext=*/begin};
+  GridWait wait{{begin}, /*unless=*/{}, /*startsNext=*/begin};
   if (!startsNextAtOnce)
     startNextAtStore(role, wait);
   return wait;
@@ -166,28 +162,27 @@ static GridWait getGridWait(RoleOp role, FunctionOpInterface kernel,
                             bool startsNextAtOnce) {
   if (!onlyFillsRings(role))
     return waitAtBegin(role, startsNextAtOnce);
-  std::optional<SmallVector<Block *>> common;
+  llvm::SmallSetVector<Block *, 4> blocks;
   llvm::SmallSetVector<Value, 2> constancies;
+  bool isDecided = false;
   role->walk([&](Operation *op) {
     SmallVector<Value> its = getConstancies(op, kernel);
     if (its.empty())
       return;
     constancies.insert_range(its);
-    SmallVector<Block *> blocks = getBlocksAround(op, role);
-    if (!common)
-      common = blocks;
-    auto ends = std::mismatch(common->begin(), common->end(), blocks.begin(),
-                              blocks.end());
-    common->erase(ends.first, common->end());
+    blocks.insert(op->getBlock());
+    isDecided |= isInControlFlow(op, role);
   });
-  if (!common)
-    return {};
-  if (common->empty())
+  if (isDecided)
     return waitAtBegin(role, startsNextAtOnce);
   // In a loop it waits again, which takes no time. In front of the loop LLVM
   // would leave the computation of the copies' places behind the wait.
-  return {&common->back()->front(),
-          constancies.size() == 1 ? constancies.front() : Value()};
+  GridWait wait;
+  for (Block *block : blocks)
+    wait.before.push_back(&block->front());
+  if (constancies.size() == 1)
+    wait.unless = constancies.front();
+  return wait;
 }
 
 SmallVector<GridWait> mlir::fp8::getGridWaits(FunctionOpInterface kernel) {

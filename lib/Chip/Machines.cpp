@@ -7,83 +7,83 @@
 
 namespace fp8::chip {
 
-// Fitted to a search of 2026-11-22, from the H100's: docs/Chooser.md says how.
+// Fitted to benchmark/results/survey: docs/Chooser.md says how.
 constexpr Machine machines::kH200 = {
     /*name=*/"NVIDIA H200",
     /*multiprocessors=*/132,
     /*gigahertz=*/1.965,
     /*multiplyAddsPerCycle=*/4096,
     /*mmaRows=*/64,
-    /*sustainedShare=*/0.7726,
-    /*l2PowerCycles=*/0.00219,
+    /*sustainedShare=*/0.8202,
+    /*l2PowerCycles=*/0.002137,
     /*scaledShare=*/0,
     /*betweenTilesCycles=*/0,
-    /*productCycles=*/121.6,
-    /*overlappedProductCycles=*/31.83,
-    /*promotionCycles=*/62.13,
-    /*scalePartCycles=*/30.43,
-    /*firstScalesCycles=*/300,
+    /*productCycles=*/104.7,
+    /*overlappedProductCycles=*/32.24,
+    /*promotionCycles=*/64.11,
+    /*scalePartCycles=*/24.39,
+    /*firstScalesCycles=*/295.9,
     /*transferBytesPerCycle=*/0,
-    /*swappedRowCycles=*/4.506,
-    /*overlappedSwappedRowCycles=*/1.992,
-    /*l1BytesPerCycle=*/69.24,
-    /*l2BytesPerCycle=*/7677,
-    /*dramBytesPerNs=*/4567,
-    /*dramBytesPerNsOfOne=*/646.1,
-    /*loadLatencyNs=*/910.4,
+    /*swappedRowCycles=*/4.019,
+    /*overlappedSwappedRowCycles=*/2.109,
+    /*l1BytesPerCycle=*/69.05,
+    /*l2BytesPerCycle=*/8009,
+    /*dramBytesPerNs=*/5119,
+    /*dramBytesPerNsOfOne=*/200,
+    /*loadLatencyNs=*/751.1,
     /*sharedLatencyNs=*/0,
-    /*fillPs=*/52.29,
-    /*fillWaitPs=*/15,
-    /*launchUs=*/2.839,
-    /*clusterUs=*/0.2441,
-    /*exchangeUs=*/0.2502,
-    /*exchangePs=*/256,
-    /*dividedTogetherShare=*/0.431,
-    /*earlyUs=*/0.66,
+    /*fillPs=*/54.27,
+    /*fillWaitPs=*/16.92,
+    /*launchUs=*/2.819,
+    /*clusterUs=*/0.2212,
+    /*exchangeUs=*/0.2286,
+    /*exchangePs=*/260.5,
+    /*dividedTogetherShare=*/0.3755,
+    /*earlyUs=*/0.666,
     /*clusterMultiprocessors=*/112,
     /*largeClusterMultiprocessors=*/112,
-    /*epilogueCycles=*/632.5,
-    /*epilogueColumnCycles=*/5.112,
-    /*storePs=*/4.705};
+    /*epilogueCycles=*/583.3,
+    /*epilogueColumnCycles=*/4.694,
+    /*storePs=*/5.432};
 
-// SXM5. Fitted to benchmark/results/survey.
+// SXM5. Fitted to benchmark/results/survey, too.
 constexpr Machine machines::kH100 = {
     /*name=*/"NVIDIA H100 80GB HBM3",
     /*multiprocessors=*/132,
     /*gigahertz=*/1.965,
     /*multiplyAddsPerCycle=*/4096,
     /*mmaRows=*/64,
-    /*sustainedShare=*/0.7502,
-    /*l2PowerCycles=*/0.002118,
+    /*sustainedShare=*/0.8274,
+    /*l2PowerCycles=*/0.002159,
     /*scaledShare=*/0,
     /*betweenTilesCycles=*/0,
-    /*productCycles=*/126,
-    /*overlappedProductCycles=*/34.66,
-    /*promotionCycles=*/72.4,
-    /*scalePartCycles=*/26.78,
-    /*firstScalesCycles=*/300,
+    /*productCycles=*/122.9,
+    /*overlappedProductCycles=*/32.4,
+    /*promotionCycles=*/69.32,
+    /*scalePartCycles=*/22.63,
+    /*firstScalesCycles=*/302,
     /*transferBytesPerCycle=*/0,
-    /*swappedRowCycles=*/4.506,
-    /*overlappedSwappedRowCycles=*/2.267,
-    /*l1BytesPerCycle=*/71.22,
-    /*l2BytesPerCycle=*/7122,
-    /*dramBytesPerNs=*/3081,
-    /*dramBytesPerNsOfOne=*/502.6,
-    /*loadLatencyNs=*/839.4,
+    /*swappedRowCycles=*/4.052,
+    /*overlappedSwappedRowCycles=*/2.047,
+    /*l1BytesPerCycle=*/66.45,
+    /*l2BytesPerCycle=*/7541,
+    /*dramBytesPerNs=*/3529,
+    /*dramBytesPerNsOfOne=*/200,
+    /*loadLatencyNs=*/752.5,
     /*sharedLatencyNs=*/0,
-    /*fillPs=*/57.87,
-    /*fillWaitPs=*/15,
-    /*launchUs=*/2.624,
-    /*clusterUs=*/0.2467,
-    /*exchangeUs=*/0.2528,
-    /*exchangePs=*/227.8,
-    /*dividedTogetherShare=*/0.3736,
-    /*earlyUs=*/0.65,
+    /*fillPs=*/55.91,
+    /*fillWaitPs=*/17.96,
+    /*launchUs=*/2.81,
+    /*clusterUs=*/0.2229,
+    /*exchangeUs=*/0.2298,
+    /*exchangePs=*/254.2,
+    /*dividedTogetherShare=*/0.443,
+    /*earlyUs=*/0.7055,
     /*clusterMultiprocessors=*/112,
     /*largeClusterMultiprocessors=*/112,
-    /*epilogueCycles=*/645.8,
-    /*epilogueColumnCycles=*/4.996,
-    /*storePs=*/5.457};
+    /*epilogueCycles=*/603.3,
+    /*epilogueColumnCycles=*/4.978,
+    /*storePs=*/5.874};
 
 // Nothing was measured here. SMs, clock and multiply-adds are from a data
 // sheet. The others are fitted to what the timing model predicts of 1,333
@@ -128,6 +128,12 @@ constexpr Machine machines::kB200 = {
     /*epilogueColumnCycles=*/1.218,
     /*storePs=*/6.568};
 
+/// What all multiprocessors draw from memory, in bytes a nanosecond.
+static constexpr double getDramBytesPerNsOfAll(const Machine &machine) {
+  return 1 / (1 / machine.dramBytesPerNs +
+              1 / (machine.dramBytesPerNsOfOne * machine.multiprocessors));
+}
+
 // Jetson T5000: multiprocessors, clock and 273 GB/s are from its data sheet. Of
 // the bandwidth a kernel gets what it gets of the H200's 4800 GB/s; one
 // multiprocessor gets what one of the H200 does. The rest is the B200's.
@@ -137,8 +143,11 @@ constexpr Machine machines::kThor = [] {
   machine.multiprocessors = 20;
   machine.gigahertz = 1.575;
   machine.l2BytesPerCycle = 20 * 64;
-  machine.dramBytesPerNs = 273 * machines::kH200.dramBytesPerNs / 4800;
   machine.dramBytesPerNsOfOne = machines::kH200.dramBytesPerNsOfOne;
+  double ofAll = 273 * getDramBytesPerNsOfAll(machines::kH200) / 4800;
+  machine.dramBytesPerNs =
+      1 / (1 / ofAll -
+           1 / (machine.dramBytesPerNsOfOne * machine.multiprocessors));
   machine.clusterMultiprocessors = machine.largeClusterMultiprocessors = 20;
   return machine;
 }();

@@ -147,7 +147,7 @@ void EventWalker::addGridEvent(StringRef kind, Operation *op, bool isSometimes,
 }
 
 void EventWalker::walk(Operation *op, Block &out) {
-  if (op == gridWait.before)
+  if (llvm::is_contained(gridWait.before, op))
     addGridEvent("wait for earlier grids", role,
                  /*isSometimes=*/bool(gridWait.unless), out);
   // In a loop over tiles in the last trip alone.

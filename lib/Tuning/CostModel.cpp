@@ -313,11 +313,9 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
   result.resident = resident;
   result.waves = getWaves(result.tiles);
 
-  // CTAs divide whole slots.
-  int64_t blocksOfOne = ceilDiv(problem.k, kBlock);
-  if (cluster.k > 1)
-    blocksOfOne = ceilDiv(blocksOfOne, cluster.k * kernel.blocksPerStage) *
-                  kernel.blocksPerStage;
+  int64_t blocksOfOne =
+      ceilDiv(ceilDiv(problem.k, kBlock), cluster.k * kernel.blockMultiple) *
+      kernel.blockMultiple;
   double blocks = double(result.waves) * blocksOfOne;
   for (size_t bound = 0; bound < blockUs.size(); ++bound)
     result.bounds[bound] = blocks * blockUs[bound];

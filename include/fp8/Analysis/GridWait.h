@@ -18,8 +18,8 @@ bool waitsBeforeRoles(FunctionOpInterface kernel);
 
 /// How a role waits for the kernels in front, and lets the one behind start.
 struct GridWait {
-  /// The op in front of which it waits; null if it need not.
-  Operation *before = nullptr;
+  /// The ops in front of which it waits; none if it need not.
+  SmallVector<Operation *, 1> before;
   /// An i32 argument of the kernel, where it need not wait if that is not 0;
   /// null if it always waits.
   Value unless;
@@ -30,9 +30,9 @@ struct GridWait {
 };
 
 /// The waits of the roles, in the order of the text; none if the kernel is not
-/// programmatic. A role that only fills rings waits at the beginning of the
-/// innermost block around its copies of what is not constant, unless the launch
-/// says that all of it is (`fp8.constants`). Others wait where they begin, so
+/// programmatic. A role that only fills rings waits at the beginning of each
+/// block that has copies of what is not constant, unless the launch says that
+/// all of it is (`fp8.constants`). Others wait where they begin, so
 /// that the kernel ends behind those in front. These let the kernel behind
 /// start in front of their first store of the last tile: CTAs that start
 /// while others still compute are placed wherever an SM is free, and those that

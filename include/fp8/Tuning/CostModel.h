@@ -29,6 +29,8 @@ struct KernelShape {
   config::GemmConfig config;             ///< leaves nothing open
   bool sharesA = false, sharesB = false; ///< each is copied once for a cluster
   int64_t blocksPerStage = 1;
+  /// The K blocks that a CTA computes are a multiple of these.
+  int64_t blockMultiple = 1;
   /// Warpgroups that multiply into registers and promote. 0: the MMA writes
   /// tensor memory, and other warps promote at the same time.
   int64_t warpgroups = 0;

@@ -46,9 +46,10 @@ static void initExchange(ExchangeOp op, Value sharedMemory,
        type.getCtas() * type.getFragment().getWarps());
 }
 
-/// Waits for the kernels in front where the role says.
-static void waitInRole(GridWait wait, RoleOp role, OpBuilder builder) {
-  builder.setInsertionPoint(wait.before);
+/// Lets the role wait for preceding kernels before it runs the op.
+static void waitInRole(const GridWait &wait, Operation *before, RoleOp role,
+                       OpBuilder builder) {
+  builder.setInsertionPoint(before);
   BarrierBuilder barriers(builder, role.getLoc());
   auto waitForGrid = [](BarrierBuilder &at) {
     at.make<GridDependencyOp>(GridDependency::Wait);
@@ -115,8 +116,8 @@ KernelStart mlir::fp8::buildPrologue(FunctionOpInterface kernel) {
             .wasInterrupted();
     builder.setInsertionPointToStart(&role.getBody().front());
     RoleThreadOp::create(builder, role.getLoc(), start.warpId, promotes);
-    if (wait.before)
-      waitInRole(wait, role, builder);
+    for (Operation *before : wait.before)
+      waitInRole(wait, before, role, builder);
     if (wait.startsNext)
       startNextInRole(wait, builder);
   }

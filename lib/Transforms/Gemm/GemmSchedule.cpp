@@ -129,9 +129,8 @@ GemmSchedule::choose(BlockwiseGemmOp op, const GemmConfig &config,
   if (!create)
     return emitNoKernel(op, chip)
            << "its tensor cores apply no scales of f8E8M0FNU; use scales of "
-              "f32 "
-              "for 128 elements of K (G2), or compile for a chip with tensor "
-              "memory, such as sm_100a";
+              "f32 for 128 elements of K (G2), or compile for a chip with "
+              "tensor memory, such as sm_100a";
   std::unique_ptr<GemmSchedule> schedule = create(problem, config);
   if (schedule->isDynamic() && !chip.has(chip::Feature::ClusterLaunchControl))
     return emitNoKernel(op, chip)
@@ -444,6 +443,7 @@ tuning::KernelShape GemmSchedule::getShape() const {
   shape.sharesA = multicastsA();
   shape.sharesB = multicastsB();
   shape.blocksPerStage = getStep();
+  shape.blockMultiple = getBlockMultiple();
   shape.scaleParts = getScaleParts(*this);
   describe(shape);
   return shape;

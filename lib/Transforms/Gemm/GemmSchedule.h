@@ -102,6 +102,14 @@ public:
   virtual PipelineType getInputRing() const = 0;
   /// The K blocks that the roles take at a time.
   int64_t getStep() const { return kGroup * inputRings; }
+  /// True if a tile's K blocks need not be whole steps: those that are left
+  /// over take slots of some rings.
+  bool dividesSteps() const { return inputRings > 1 && bringsBScales(); }
+  /// The blocks that a CTA computes are a multiple of these. Past K's last
+  /// block they are of zeros.
+  int64_t getBlockMultiple() const {
+    return dividesSteps() ? kGroup : getStep();
+  }
   /// The name of an operand's tile in a ring.
   StringRef getTileName(gemm::Operand operand) const {
     return problem.getInfo(operand).name;

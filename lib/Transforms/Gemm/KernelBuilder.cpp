@@ -59,8 +59,9 @@ std::pair<Value, Value> KernelBuilder::getBlocks() {
   if (schedule.cluster.k == 1)
     return {constant(0), all};
   Value slots = arith::CeilDivUIOp::create(
-      builder, loc, all, constant(schedule.getStep() * schedule.cluster.k));
-  Value share = scaled(slots, schedule.getStep());
+      builder, loc, all,
+      constant(schedule.getBlockMultiple() * schedule.cluster.k));
+  Value share = scaled(slots, schedule.getBlockMultiple());
   Value first = arith::MinUIOp::create(
       builder, loc,
       arith::MulIOp::create(builder, loc, getRank(builder, loc), share), all);
@@ -203,6 +204,52 @@ KernelBuilder::Carried KernelBuilder::forEach(Value begin, Value end,
 KernelBuilder::Carried KernelBuilder::forEachBlock(ValueRange inits,
                                                    BlockBody body) {
   return forEach(constant(0), getNumBlocks(), 1, inits, body);
+}
+
+KernelBuilder::Carried KernelBuilder::forEachStep(ValueRange inits,
+                                                  BlockBody body) {
+  int64_t rings = schedule.inputRings, step = schedule.getStep();
+  if (!schedule.dividesSteps())
+    return forEach(constant(0), getNumBlocks(), step, inits, body);
+  auto takeSlots = [&](Value block, int64_t first, int64_t count,
+                       ValueRange state) {
+    Carried taken(state.slice(first, count));
+    llvm::append_range(taken, state.drop_front(rings));
+    Carried results(state), given = body(block, taken);
+    llvm::copy(ArrayRef(given).take_front(count), results.begin() + first);
+    llvm::copy(ArrayRef(given).drop_front(count), results.begin() + rings);
+    return results;
+  };
+  // A block in the first ring if the lowest bit of their number is set, one in
+  // each of the next two if the next bit is. They come first, while the rings
+  // are still empty.
+  auto takeRest = [&](Value rest, ValueRange state) {
+    Carried results(state);
+    Value before = constant(0);
+    for (int64_t count = 1; count < rings; count *= 2) {
+      Value through = arith::RemUIOp::create(builder, loc, rest,
+                                             constant(2 * count)),
+            isTaken = arith::CmpIOp::create(builder, loc,
+                                            arith::CmpIPredicate::uge, through,
+                                            constant(count));
+      results = ifThen(isTaken, results, [&](ValueRange inner) {
+        return takeSlots(before, count - 1, count, inner);
+      });
+      before = through;
+    }
+    return results;
+  };
+  Value blocks = getNumBlocks(),
+        rest = arith::RemUIOp::create(builder, loc, blocks, constant(step)),
+        hasRest = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                        rest, constant(0));
+  Carried carried = ifThen(hasRest, inits, [&](ValueRange state) {
+    return takeRest(rest, state);
+  });
+  return forEach(rest, blocks, step, carried,
+                 [&](Value block, ValueRange state) {
+                   return takeSlots(block, 0, rings, state);
+                 });
 }
 
 KernelBuilder::Carried KernelBuilder::forEachGroup(ValueRange inits,

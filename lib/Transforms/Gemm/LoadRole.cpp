@@ -134,7 +134,7 @@ void LoadRole::loadBScales(Value stage, Value block, int64_t index) {
   // Blocks past the last are computed, of zeros: an infinite scale would make
   // them NaN.
   Value exists;
-  if (schedule.getStep() > 1)
+  if (schedule.getBlockMultiple() > 1)
     exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
                                    block, argument(GemmExtra::Blocks));
   for (auto [column, row] : llvm::enumerate(bScaleRows))
@@ -179,11 +179,9 @@ void LoadRole::build(ValueRange producers) {
       };
       if (!schedule.hasScaleRing()) {
         // Past the last block TMA fills with zeros.
-        Carried next =
-            forEach(constant(0), getNumBlocks(), schedule.getStep(), carried,
-                    [&](Value block, ValueRange ends) {
-                      return loadBlocks(ends, getBlock(block), m, n, column);
-                    });
+        Carried next = forEachStep(carried, [&](Value block, ValueRange ends) {
+          return loadBlocks(ends, getBlock(block), m, n, column);
+        });
         next.append(throttle);
         return next;
       }

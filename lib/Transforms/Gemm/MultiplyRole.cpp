@@ -66,7 +66,7 @@ private:
   bool loadsBScales() const {
     return !schedule.bringsBScales() && !schedule.problem.hasColumnScales();
   }
-  /// Those of a step, of a slot of each ring: the ends, advanced, and the sums.
+  /// Those of a step, of a slot of each end: the ends, advanced, and the sums.
   Carried multiplyStep(ValueRange state, ScalesOf bScalesOf);
   /// `count` steps, after which comes another if slots are waited for ahead.
   Carried multiplySteps(ValueRange state, Value count, StepScalesOf bScalesOf);
@@ -160,6 +160,10 @@ KernelBuilder::Carried MultiplyRole::multiplyRest(ValueRange state,
   auto read = [&](Value stage, int64_t index) {
     return readScales(stage, index % schedule.kGroup, scales);
   };
+  if (schedule.dividesSteps())
+    return forEachStep(state, [&](Value, ValueRange inner) {
+      return multiplyStep(inner, read);
+    });
   Carried results = multiplySteps(
       begin(state), getNumSteps(done),
       [&](Value stage, Value, int64_t index) { return read(stage, index); });
@@ -253,7 +257,8 @@ KernelBuilder::Carried MultiplyRole::multiplyStep(ValueRange state,
   FragmentType fragment = schedule.getFragment();
   Type pendingType =
       PendingType::get(builder.getContext(), warpgroupSchedule.getProduct());
-  int64_t parts = fragment.getNumParts(), count = parts * schedule.getStep();
+  int64_t parts = fragment.getNumParts(), rings = state.size() - 1,
+          count = parts * schedule.kGroup * rings;
   Value sums = state.back();
   // Parts of a block, one block after another.
   int64_t perSlot = parts * schedule.kGroup;

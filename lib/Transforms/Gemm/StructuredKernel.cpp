@@ -15,7 +15,7 @@ static ComputedGemm getComputed(const GemmSchedule &schedule) {
   const GemmProblem &problem = schedule.problem;
   ComputedGemm gemm;
   if (schedule.cluster.k > 1)
-    gemm.kGroup = schedule.getStep();
+    gemm.kGroup = schedule.getBlockMultiple();
   gemm.scaling = problem.scaling;
   for (auto [number, parameter] : llvm::enumerate(schedule.getParameters()))
     if (auto *operand = std::get_if<gemm::Operand>(&parameter))
