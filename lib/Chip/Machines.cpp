@@ -146,8 +146,8 @@ constexpr Machine machines::kThor = [] {
   machine.dramBytesPerNsOfOne = machines::kH200.dramBytesPerNsOfOne;
   double ofAll = 273 * getDramBytesPerNsOfAll(machines::kH200) / 4800;
   machine.dramBytesPerNs =
-      1 / (1 / ofAll -
-           1 / (machine.dramBytesPerNsOfOne * machine.multiprocessors));
+      1 /
+      (1 / ofAll - 1 / (machine.dramBytesPerNsOfOne * machine.multiprocessors));
   machine.clusterMultiprocessors = machine.largeClusterMultiprocessors = 20;
   return machine;
 }();

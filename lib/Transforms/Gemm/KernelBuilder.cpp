@@ -227,11 +227,11 @@ KernelBuilder::Carried KernelBuilder::forEachStep(ValueRange inits,
     Carried results(state);
     Value before = constant(0);
     for (int64_t count = 1; count < rings; count *= 2) {
-      Value through = arith::RemUIOp::create(builder, loc, rest,
-                                             constant(2 * count)),
-            isTaken = arith::CmpIOp::create(builder, loc,
-                                            arith::CmpIPredicate::uge, through,
-                                            constant(count));
+      Value through =
+                arith::RemUIOp::create(builder, loc, rest, constant(2 * count)),
+            isTaken =
+                arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge,
+                                      through, constant(count));
       results = ifThen(isTaken, results, [&](ValueRange inner) {
         return takeSlots(before, count - 1, count, inner);
       });
@@ -243,9 +243,8 @@ KernelBuilder::Carried KernelBuilder::forEachStep(ValueRange inits,
         rest = arith::RemUIOp::create(builder, loc, blocks, constant(step)),
         hasRest = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
                                         rest, constant(0));
-  Carried carried = ifThen(hasRest, inits, [&](ValueRange state) {
-    return takeRest(rest, state);
-  });
+  Carried carried = ifThen(
+      hasRest, inits, [&](ValueRange state) { return takeRest(rest, state); });
   return forEach(rest, blocks, step, carried,
                  [&](Value block, ValueRange state) {
                    return takeSlots(block, 0, rings, state);

@@ -72,10 +72,10 @@ protected:
   Carried forEachBlock(ValueRange inits, BlockBody body);
   Carried forEach(Value begin, Value end, int64_t step, ValueRange inits,
                   BlockBody body);
-  /// The K blocks of a tile in steps, each with a slot of each input ring, whose
-  /// ends come first in `inits`. Where the schedule divides steps, the blocks
-  /// that are left over come first; the body gets the ends of the rings that
-  /// have them, as many as there are blocks.
+  /// The K blocks of a tile in steps, each with a slot of each input ring,
+  /// whose ends come first in `inits`. Where the schedule divides steps, the
+  /// blocks that are left over come first; the body gets the ends of the rings
+  /// that have them, as many as there are blocks.
   Carried forEachStep(ValueRange inits, BlockBody body);
   /// The groups of K blocks of a tile whose scales share a slot. One of them
   /// may have fewer blocks than the others: the first, where the schedule has
