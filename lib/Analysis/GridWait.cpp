@@ -164,16 +164,16 @@ static GridWait getGridWait(RoleOp role, FunctionOpInterface kernel,
     return waitAtBegin(role, startsNextAtOnce);
   llvm::SmallSetVector<Block *, 4> blocks;
   llvm::SmallSetVector<Value, 2> constancies;
-  bool isDecided = false;
+  bool hasBranches = false;
   role->walk([&](Operation *op) {
     SmallVector<Value> its = getConstancies(op, kernel);
     if (its.empty())
       return;
     constancies.insert_range(its);
     blocks.insert(op->getBlock());
-    isDecided |= isInControlFlow(op, role);
+    hasBranches |= isInControlFlow(op, role);
   });
-  if (isDecided)
+  if (hasBranches)
     return waitAtBegin(role, startsNextAtOnce);
   // In a loop it waits again, which takes no time. In front of the loop LLVM
   // would leave the computation of the copies' places behind the wait.

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <numeric>
 
@@ -211,6 +212,7 @@ KernelBuilder::Carried KernelBuilder::forEachStep(ValueRange inits,
   int64_t rings = schedule.inputRings, step = schedule.getStep();
   if (!schedule.dividesSteps())
     return forEach(constant(0), getNumBlocks(), step, inits, body);
+  assert(llvm::isPowerOf2_64(rings) && schedule.kGroup == 1);
   auto takeSlots = [&](Value block, int64_t first, int64_t count,
                        ValueRange state) {
     Carried taken(state.slice(first, count));

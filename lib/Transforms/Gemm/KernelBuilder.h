@@ -53,8 +53,9 @@ protected:
   /// The kernel's argument for a parameter that the problem has.
   Value argument(GemmParameter parameter);
 
-  /// The K blocks that this CTA adds up: the first, and how many. All of them
-  /// but where several CTAs divide K, in whole slots.
+  /// The K blocks that this CTA adds up: the first, and how many. All of them,
+  /// or a share where several CTAs divide K: a multiple of getBlockMultiple(),
+  /// but for what lies behind the end of K.
   std::pair<Value, Value> getBlocks();
   Value getNumBlocks() { return getBlocks().second; }
   /// The first row and column of D that this CTA stores of the tile that begins

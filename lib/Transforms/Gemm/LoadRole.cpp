@@ -178,7 +178,7 @@ void LoadRole::build(ValueRange producers) {
         return arith::AddIOp::create(builder, loc, block, getBlocks().first);
       };
       if (!schedule.hasScaleRing()) {
-        // Past the last block TMA fills with zeros.
+        // Where steps are whole, TMA fills blocks past the last with zeros.
         Carried next = forEachStep(carried, [&](Value block, ValueRange ends) {
           return loadBlocks(ends, getBlock(block), m, n, column);
         });
