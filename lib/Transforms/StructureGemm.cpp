@@ -234,10 +234,13 @@ void LaunchBuilder::requireRowBytes(const gemm::OperandInfo &info) {
 
 Value LaunchBuilder::getGrid(Value tilesM, Value tilesN) {
   // Whole clusters: those at the edges compute tiles past the result too.
-  int64_t size = schedule.cluster.getSize();
-  Value clusters =
+  Value groups =
       arith::MulIOp::create(builder, loc, ceilDiv(tilesM, schedule.cluster.m),
                             ceilDiv(tilesN, schedule.cluster.n));
+  int64_t size = schedule.getCtasPlacedTogether();
+  // Whole groups of neighbours, too: the last CTA may have no tile.
+  if (int64_t neighbours = size / schedule.cluster.getSize(); neighbours > 1)
+    groups = ceilDiv(groups, neighbours);
   if (schedule.scheduler == SchedulerKind::Persistent) {
     Value resident = MultiprocessorCountOp::create(builder, loc);
     if (size > 1)
@@ -245,10 +248,10 @@ Value LaunchBuilder::getGrid(Value tilesM, Value tilesN) {
           builder, loc,
           arith::DivUIOp::create(builder, loc, resident, constant(size)),
           constant(1));
-    clusters = arith::MinUIOp::create(builder, loc, clusters, resident);
+    groups = arith::MinUIOp::create(builder, loc, groups, resident);
   }
-  return size == 1 ? clusters
-                   : Value(arith::MulIOp::create(builder, loc, clusters,
+  return size == 1 ? groups
+                   : Value(arith::MulIOp::create(builder, loc, groups,
                                                  constant(size)));
 }
 
@@ -339,10 +342,16 @@ void LaunchBuilder::launch(gpu::GPUFuncOp kernel) {
   };
   Value grid = getGrid(tiles(GemmExtra::TilesM), tiles(GemmExtra::TilesN));
   Value one = constant(1);
+  // A kernel's own clusters are left to the conversion.
+  std::optional<gpu::KernelDim3> together;
+  if (int64_t size = schedule.getCtasPlacedTogether();
+      size > schedule.cluster.getSize())
+    together = gpu::KernelDim3{constant(size), one, one};
   auto launch = gpu::LaunchFuncOp::create(
       builder, loc, kernel, gpu::KernelDim3{grid, one, one},
       gpu::KernelDim3{constant(32 * schedule.getNumWarps()), one, one},
-      /*dynamicSharedMemorySize=*/Value(), arguments);
+      /*dynamicSharedMemorySize=*/Value(), arguments,
+      /*asyncTokenType=*/Type(), /*asyncDependencies=*/{}, together);
   // What the operands' types do not say.
   const gemm::Scaling &scaling = schedule.problem.scaling;
   if (!scaling.isMx() && scaling.bBlock != gemm::kDefaultBBlock)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a kernel gains, and loses, that lets the next one start behind its wait
 // (benchmark/notes/programmatic.md). The numbers are fitted to surveys of an
-// H200 and an H100, those of two warpgroups to one of an H200. In these the
-// kernel in front is of the same kind and B is constant, as in a graph of such
-// kernels.
+// H200 and an H100, those of two warpgroups and of several rows of tiles to
+// ones of an H200. In these the kernel in front is of the same kind and B is
+// constant, as in a graph of such kernels.
 
 #include "Blocks.h"
 #include "fp8/Tuning/CostModel.h"
@@ -31,10 +31,13 @@ double KernelModel::getSignalUs(const Problem &problem,
                                 const Prediction &prediction) const {
   if (!kernel.warpgroups) // which signals in front of its store
     return 0;
-  constexpr double kOfOneWarpgroup = 1.6, kOfRows = 1, kOfTwo = 0.6;
+  constexpr double kOfOneWarpgroup = 1.6, kOfRows = 1.3, kOfSwappedRows = 0.7,
+                   kOfTwo = 0.6;
   double gain = kOfTwo;
   if (kernel.warpgroups == 1) {
-    gain = hasRows(problem, kernel) ? kOfRows : kOfOneWarpgroup;
+    gain = !hasRows(problem, kernel) ? kOfOneWarpgroup
+           : kernel.swapped          ? kOfSwappedRows
+                                     : kOfRows;
     bool halfIsFree = 2 * prediction.tiles <= machine->multiprocessors;
     if (halfIsFree) {
       constexpr double kOfAllBlocks = 2.6, kTaken = 1, kTakenOfClusters = 0.4;
@@ -51,23 +54,26 @@ double KernelModel::getSignalUs(const Problem &problem,
 /// What is lost after a signal behind the wait, as a fraction of the loop,
 /// since CTAs start on whatever SM is free. Where ours leave fewer than half of
 /// the SMs free, two then share a TPC while others have none, unless large
-/// clusters keep them together. Those that share columns of B are no longer
-/// neighbours, unless any cluster does, and memory reads more of B again.
+/// clusters keep them together. A short loop does not notice. CTAs that share
+/// columns of B are launched in pairs, which lose little; those of swapped
+/// tiles have few rows to gain by that. Several rows of tiles of two warpgroups
+/// have bands only with the other signal.
 double KernelModel::getSpreadShare(const Problem &problem,
                                    const Prediction &prediction) const {
-  constexpr double kMost = 0.4, kNearlyAll = 0.9, kOfMemory = 0.13,
-                   kOfRowsOfTwo = 0.01;
+  constexpr double kMost = 0.4, kMostOfPairs = 0.08, kNearlyAll = 0.9,
+                   kShort = 16, kLong = 40, // K blocks
+      kOfRowsOfTwo = 0.005;
   constexpr int64_t kKeptTogether = 4;
+  const config::ClusterShape &cluster = kernel.config.cluster;
+  bool rows = hasRows(problem, kernel) && cluster.k == 1;
   double sms = machine->multiprocessors,
          drawing = double(std::min(prediction.tiles, resident)), share = 0;
-  if (2 * drawing > sms && kernel.config.cluster.k < kKeptTogether)
-    share = kMost * std::max(0.0, (kNearlyAll * sms - drawing) /
-                                      ((kNearlyAll - 0.5) * sms));
-  if (hasRows(problem, kernel) && kernel.config.cluster.k == 1) {
-    double memory =
-        prediction.get(Bound::Dram) / prediction.get(prediction.getLargest());
-    share +=
-        kernel.warpgroups == 1 ? kOfMemory * memory * memory : kOfRowsOfTwo;
+  if (2 * drawing > sms && cluster.k < kKeptTogether) {
+    double most = rows && !kernel.swapped ? kMostOfPairs : kMost,
+           free = (kNearlyAll * sms - drawing) / ((kNearlyAll - 0.5) * sms),
+           length = (double(countBlocks(problem, kernel)) - kShort) /
+                    (kLong - kShort);
+    share = most * std::max(free, 0.0) * std::clamp(length, 0.0, 1.0);
   }
-  return share;
+  return share + (rows && kernel.warpgroups == 2 ? kOfRowsOfTwo : 0);
 }

@@ -59,7 +59,7 @@
 // FITS: config <tile = 128 x 56 x 128>
 // REDEFINE: %{options} = problem=120x7168x2048 tuned=%t/tuned.json
 // RUN: %{choose}=BEYOND
-// BEYOND: config <tile = 128 x 64 x 128, launch = programmatic, signal = wait>
+// BEYOND: config <tile = 64 x {{[0-9]+}} x 128, launch = programmatic, edge = first, signal = wait>
 
 // The pipeline hands the option on.
 // RUN: fp8-opt %t/gemm.mlir --fp8-gemm-to-ptx="chip=sm_90a problem=64x7168x2048 phase=op launch=serial" | FileCheck %s --check-prefix=SERIAL

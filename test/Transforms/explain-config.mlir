@@ -15,7 +15,7 @@
 // CHECK-NEXT: us launch epilogue fill wait tensor promotion l1 l2 depth dram tiles waves bound config
 // CHECK-NEXT: 6.{{[0-9]+}} 1.31 {{.*}} 0.00 {{.*}} 3.70 132 1 dram tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait
 // CHECK-NEXT: 132 1 l2 tile = 64 x 16 x 128, launch = programmatic, signal = wait
-// CHECK-NEXT: 88 1 dram tile = 64 x 96 x 128, split_k = 4, launch = programmatic, signal = wait
+// CHECK-NEXT: 88 1 dram tile = 64 x 48 x 128, split_k = 2, launch = programmatic, signal = wait
 // TUNED: {{^}}  tile = 64 x 48 x 128, stages = 2, by the table
 // TUNED-NEXT: from the tuned table; the model would choose 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait': 132 tiles
 func.func @gemm(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<64x2112xbf16>) {

@@ -351,11 +351,14 @@ TEST(CostModel, ASignalBehindTheWaitGainsWhereCtasLieEvenly) {
   // notices more of it than a short one.
   EXPECT_LT(signalGain({64, 70 * 64, 16384}, kernel), 0);
   EXPECT_GT(signalGain({64, 70 * 64, 512}, kernel), 0);
-  // Several rows of tiles lose their neighbours, unless clusters keep them.
-  double two = signalGain({128, 66 * 64, 16384}, kernel);
-  EXPECT_LT(two, signalGain({64, 132 * 64, 16384}, kernel));
-  kernel.config.cluster.k = 2;
-  EXPECT_GT(signalGain({128, 33 * 64, 16384}, kernel), two);
+  // Pairs keep several rows of tiles together, but none of the others.
+  double alone = signalGain({64, 70 * 64, 16384}, kernel);
+  EXPECT_GT(signalGain({128, 35 * 64, 16384}, kernel), alone / 2);
+  kernel.swapped = true;
+  EXPECT_LT(signalGain({128, 35 * 64, 16384}, kernel), alone / 2);
+  // Larger clusters do, too.
+  kernel.config.cluster.k = 4;
+  EXPECT_GT(signalGain({64, 18 * 64, 16384}, kernel), 0);
 }
 
 TEST(CostModel, CtasThatDivideKShareColumnsBadly) {

@@ -100,7 +100,8 @@ static void annotateKernel(gpu::GPUFuncOp kernel) {
                   builder.getI32IntegerAttr(1));
 }
 
-/// Gives a launch the cluster of its kernel, along x.
+/// Gives a launch the cluster of its kernel, along x. CTAs of a kernel without
+/// clusters share nothing, so a launch may place any number of them together.
 static LogicalResult updateCluster(gpu::LaunchFuncOp launch, int64_t size) {
   if (!launch.hasClusterSize()) {
     if (size == 1)
@@ -113,6 +114,8 @@ static LogicalResult updateCluster(gpu::LaunchFuncOp launch, int64_t size) {
     launch.getClusterSizeZMutable().assign(one);
     return success();
   }
+  if (size == 1)
+    return success();
   APInt stated;
   int64_t expected = size;
   for (Value value : {launch.getClusterSizeX(), launch.getClusterSizeY(),

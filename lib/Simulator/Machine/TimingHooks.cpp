@@ -223,6 +223,7 @@ void TimingHooks::meetCluster(const Warp &warp, const Inst &inst) {
                                          : TraceEvent::Kind::Wait;
   event.isRemote = true;
   event.phase = trace.phase(kClusterPlace, warp.clusterTicket);
+  trace.meets = true;
   trace.add(warp.globalIndex, event);
 }
 

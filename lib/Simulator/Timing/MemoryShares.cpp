@@ -40,7 +40,7 @@ MemoryShares::MemoryShares(const Trace &trace, const chip::Timing &t,
     double miss = loads ? std::min(1.0, double(buffer.bytes) / loads) : 0;
     missLatency.push_back(miss * active >= 0.5);
     // Clusters that load the same bytes do not run in step.
-    if (launch.clusterCtas > 1 && missLatency.back())
+    if (launch.clusterCtas > 1 && trace.meets && missLatency.back())
       miss = std::min(1.0, miss * (1 + t.clusterMisses));
     missShare.push_back(miss);
   }

@@ -396,8 +396,8 @@ KernelTime Replayer::result() const {
       {"shared", sm.shared.busy / last}};
   if (t.tensorMemory.transferBytes)
     time.engines.push_back({"transfer", sm.transfers.front().busy / last});
-  time.launchUs =
-      t.launchUs - earlyUs() + (launch.clusterCtas > 1 ? t.clusterUs : 0);
+  time.launchUs = t.launchUs - earlyUs() +
+                  (launch.clusterCtas > 1 && trace.meets ? t.clusterUs : 0);
   setClock(
       time, t,
       (sm.tensor.busy + t.l2Power * sm.l2.busy + t.dramPower * sm.dram.busy) /

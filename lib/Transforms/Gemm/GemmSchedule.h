@@ -75,6 +75,15 @@ public:
   bool isDynamic() const {
     return scheduler == SchedulerKind::ClusterLaunchControl;
   }
+  /// The CTAs that a launch places together: those of a cluster, or neighbours
+  /// in the order of tiles. Where the kernel in front lets CTAs start one by
+  /// one, neighbours would else lie apart, and L2 would read what they share
+  /// for each (benchmark/notes/programmatic.md).
+  int64_t getCtasPlacedTogether() const {
+    bool startsOneByOne =
+        signalsAtWait && scheduler == SchedulerKind::Persistent;
+    return std::max<int64_t>(cluster.getSize(), startsOneByOne ? 2 : 1);
+  }
 
   //===--------------------------------------------------------------------===//
   // A, B and their scales
