@@ -55,12 +55,12 @@ double KernelModel::getSignalUs(const Problem &problem,
 /// since CTAs start on whatever SM is free. Where ours leave fewer than half of
 /// the SMs free, two then share a TPC while others have none, unless large
 /// clusters keep them together. A short loop does not notice. CTAs that share
-/// columns of B are launched in pairs, which lose little; those of swapped
-/// tiles have few rows to gain by that. Several rows of tiles of two warpgroups
-/// have bands only with the other signal.
+/// columns of B are launched in clusters of two, which lose little; those of
+/// swapped tiles have few rows to gain by that. Several rows of tiles of two
+/// warpgroups have bands only with the other signal.
 double KernelModel::getSpreadShare(const Problem &problem,
                                    const Prediction &prediction) const {
-  constexpr double kMost = 0.4, kMostOfPairs = 0.08, kNearlyAll = 0.9,
+  constexpr double kMost = 0.4, kMostOfRows = 0.08, kNearlyAll = 0.9,
                    kShort = 16, kLong = 40, // K blocks
       kOfRowsOfTwo = 0.005;
   constexpr int64_t kKeptTogether = 4;
@@ -69,7 +69,7 @@ double KernelModel::getSpreadShare(const Problem &problem,
   double sms = machine->multiprocessors,
          drawing = double(std::min(prediction.tiles, resident)), share = 0;
   if (2 * drawing > sms && cluster.k < kKeptTogether) {
-    double most = rows && !kernel.swapped ? kMostOfPairs : kMost,
+    double most = rows && !kernel.swapped ? kMostOfRows : kMost,
            free = (kNearlyAll * sms - drawing) / ((kNearlyAll - 0.5) * sms),
            length = (double(countBlocks(problem, kernel)) - kShort) /
                     (kLong - kShort);

@@ -351,7 +351,7 @@ TEST(CostModel, ASignalBehindTheWaitGainsWhereCtasLieEvenly) {
   // notices more of it than a short one.
   EXPECT_LT(signalGain({64, 70 * 64, 16384}, kernel), 0);
   EXPECT_GT(signalGain({64, 70 * 64, 512}, kernel), 0);
-  // Pairs keep several rows of tiles together, but none of the others.
+  // Clusters of two keep several rows of tiles together, unless swapped.
   double alone = signalGain({64, 70 * 64, 16384}, kernel);
   EXPECT_GT(signalGain({128, 35 * 64, 16384}, kernel), alone / 2);
   kernel.swapped = true;

@@ -165,9 +165,12 @@ TEST_F(ReplayTest, ClustersThatReadTheSameMissMore) {
   }();
   gpu = &memory;
   const double alone = cycles();
-  // A cluster of two, of which one copies: two clusters read each byte.
+  // A cluster of two, of which one copies: two clusters read each byte. Where
+  // CTAs never wait for one another, the cluster changes nothing.
   launch.clusterCtas = 2;
   trace.buffers[0].loaded *= 2;
+  EXPECT_EQ(cycles(), alone);
+  trace.meets = true;
   EXPECT_NEAR(cycles() - alone,
               (1 << 16) * 0.5 * memory.clusterMisses * 128 / memory.dramBytes,
               1e-6);
