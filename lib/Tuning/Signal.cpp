@@ -57,12 +57,12 @@ double KernelModel::getSignalUs(const Problem &problem,
 /// clusters keep them together. A short loop does not notice. CTAs that share
 /// columns of B are launched in clusters of two, which lose little; those of
 /// swapped tiles have few rows to gain by that. Several rows of tiles of two
-/// warpgroups have bands only with the other signal.
+/// warpgroups lose their bands, unless the configuration names one.
 double KernelModel::getSpreadShare(const Problem &problem,
                                    const Prediction &prediction) const {
   constexpr double kMost = 0.4, kMostOfRows = 0.08, kNearlyAll = 0.9,
                    kShort = 16, kLong = 40, // K blocks
-      kOfRowsOfTwo = 0.005;
+      kOfRowsOfTwo = 0.01;
   constexpr int64_t kKeptTogether = 4;
   const config::ClusterShape &cluster = kernel.config.cluster;
   bool rows = hasRows(problem, kernel) && cluster.k == 1;

@@ -20,10 +20,10 @@
 // RUN: %{h100} problem=1x36864x18432" | FileCheck %s --check-prefix=STREAM
 // STREAM: {{^}}  tile = 8 x 64 x 128, launch = programmatic, signal = wait, by the model
 // RUN: %{h100} problem=473x9216x7168" | FileCheck %s --check-prefix=NINTHS
-// NINTHS: {{^}}  tile = 128 x 144 x 128, l2_promotion = 128, launch = programmatic, edge = first{{(, signal = wait)?}}, by the model
+// NINTHS: {{^}}  tile = 128 x 144 x 128, l2_promotion = 128, launch = programmatic, edge = first, by the model
 // With 12 columns of tiles 11 rows are computed at a time.
 // RUN: %{h100} problem=4096x2304x5120" | FileCheck %s --check-prefix=RECTANGLE
-// RECTANGLE: {{^}}  tile = 128 x 192 x 128, band = 11, launch = programmatic, edge = first{{(, signal = wait)?}}, by the model
+// RECTANGLE: {{^}}  tile = 128 x 192 x 128, band = 11, launch = programmatic, edge = first, by the model
 // RUN: %{h100} problem=1x4096x7168" | FileCheck %s --check-prefix=FEW
 // FEW: {{^}}  tile = 16 x 64 x 128, split_k = 2, launch = programmatic, signal = wait, by the model
 // The choice is the same where the caller promises that B is constant.

@@ -356,9 +356,11 @@ TEST(CostModel, ASignalBehindTheWaitGainsWhereCtasLieEvenly) {
   EXPECT_GT(signalGain({128, 35 * 64, 16384}, kernel), alone / 2);
   kernel.swapped = true;
   EXPECT_LT(signalGain({128, 35 * 64, 16384}, kernel), alone / 2);
-  // Larger clusters do, too.
+  // Larger clusters keep them together, too: of as many CTAs.
+  kernel.config.cluster.k = 2;
+  double halves = signalGain({128, 18 * 64, 16384}, kernel);
   kernel.config.cluster.k = 4;
-  EXPECT_GT(signalGain({64, 18 * 64, 16384}, kernel), 0);
+  EXPECT_GT(signalGain({128, 9 * 64, 16384}, kernel), halves);
 }
 
 TEST(CostModel, CtasThatDivideKShareColumnsBadly) {

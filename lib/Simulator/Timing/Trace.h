@@ -75,8 +75,9 @@ public:
   /// Of the first CTA over its operands: one a tile, if tiles are deeper than
   /// the boxes that are copied.
   uint32_t passes = 1;
-  /// Its CTAs wait for one another. Others are in a cluster for their place
-  /// alone, which costs nothing.
+  /// Its CTAs meet at a cluster barrier, as those that share anything must
+  /// before they end. Others are in a cluster for their place alone, which
+  /// costs nothing.
   bool meets = false;
 
   void addInstruction(uint32_t warp, uint32_t inst) {
