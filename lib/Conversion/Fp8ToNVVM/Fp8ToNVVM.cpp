@@ -9,7 +9,6 @@
 #include "Stamps.h"
 #include "fp8/Analysis/KernelPlan.h"
 #include "fp8/Conversion/Passes.h"
-#include "fp8/IR/ArgumentAccess.h"
 #include "fp8/IR/Profile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
