@@ -20,66 +20,69 @@ constexpr Timing kH200 = {
     /*gigahertz=*/1.965,                 // chooser
     /*powerShare=*/0.622,                // fit (0.45, assumed)
     /*powerSlope=*/0.441,                // fit (0.5, assumed)
-    /*l2Power=*/0.435,                   // fit (0.2, assumed)
-    /*dramPower=*/0.315,                 // fit
+    /*l2Power=*/0.4,                     // fit (0.2, assumed)
+    /*dramPower=*/0.25,                  // fit
     /*coolUs=*/2.18,                     // fit (20, assumed)
-    /*warmingUs=*/51.2,                  // fit (30, assumed)
-    /*launchUs=*/1.9,                    // fit (1.3, assumed)
+    /*warmingUs=*/26,                    // fit (30, assumed)
+    /*launchUs=*/1.98,                   // fit (1.3, assumed)
     /*earlyUs=*/0.62,                    // fit (0.8, chooser)
-    /*clusterUs=*/0.0672,                // fit (0.3, assumed)
+    /*clusterUs=*/0.0806,                // fit (0.3, assumed)
     /*signalUs=*/0.16,                   // 0.25 of early, an earlier chooser
-    /*constantUs=*/1.0,                  // fit (1.6 of early, chooser)
+    /*constantUs=*/0.633,                // fit (1.6 of early, chooser)
+    /*constantOfTwoUs=*/0.24,            // fit
     /*issue=*/
     {{
         /*Free*/ {0, 0},
         /*Arithmetic*/ {1, 4},        // sheet: 32 lanes; published
         /*Packed*/ {2, 4},            // published of a B200
-        /*Integer*/ {0.608, 4},       // fit (1, sheet); published
+        /*Integer*/ {0.749, 4},       // fit (1, sheet); published
         /*Convert*/ {4.67, 6},        // fit (2, sheet: 16 lanes); assumed
         /*Divide*/ {20, 100},         // assumed, a sequence of instructions
         /*Shuffle*/ {2.19, 27},       // fit (2, assumed); published
         /*SharedLoad*/ {2.17, 4.29},  // fit (1, sheet); fit (29, published)
-        /*SharedStore*/ {1.99, 30},   // fit (4, sheet: 128 bytes a cycle);
+        /*SharedStore*/ {2.21, 30},   // fit (4, sheet: 128 bytes a cycle);
                                       // assumed
-        /*GlobalLoad*/ {1, 2330},     // sheet; fit (500, published: 263 to 744)
+        /*GlobalLoad*/ {1, 1940},     // sheet; fit (500, published: 263 to 744)
         /*GlobalStore*/ {4, 4},       // assumed
         /*Synchronise*/ {2.89, 10.4}, // fit (2, assumed; 12, published)
-        /*Tensor*/ {3.48, 4},         // fit (4, assumed)
+        /*Tensor*/ {3.45, 4},         // fit (4, assumed)
         /*Copy*/ {4, 4},              // assumed
     }},
-    /*wakeCycles=*/26.1,          // fit (30; published: 88 for both ways)
+    /*wakeCycles=*/20.1,          // fit (30; published: 88 for both ways)
     /*arriveCycles=*/8,           // published
     /*remoteCycles=*/318,         // fit (180, published)
+    /*spillFree=*/49.3,           // fit
+    /*spillCycles=*/3.66,         // fit
     /*l1LatencyCycles=*/40,       // published
     /*copyCycles=*/55.1,          // fit (40; published: 111 with what precedes)
     /*l2LatencyCycles=*/550,      // fit (420; published: 407)
-    /*dramLatencyCycles=*/802,    // fit (1100; published: 595 ns)
+    /*dramLatencyCycles=*/716,    // fit (1100; published: 595 ns)
     /*mapCycles=*/625,            // fit (320, published)
-    /*fillCycles=*/0.0993,        // fit
+    /*fillCycles=*/0.111,         // fit
     /*fillSharers=*/52,           // fit
     /*fillPower=*/0.795,          // fit (1, assumed)
     /*fillFree=*/11,              // fit
-    /*fillCopies=*/12.4,          // fit
-    /*fillSpread=*/0.199,         // fit (1, assumed)
+    /*fillCopies=*/9.41,          // fit
+    /*fillSpread=*/0.0632,        // fit (1, assumed)
     /*passCycles=*/426,           // fit
-    /*idleShare=*/0.105,          // fit (0, assumed)
-    /*clusterMisses=*/0.318,      // fit
-    /*l2BytesOfOne=*/80,          // fit (64, chooser)
-    /*l2Bytes=*/3710,             // fit (4550, measured, docs/FirstHour.md)
+    /*idleShare=*/0.071,          // fit (0, assumed)
+    /*clusterMisses=*/0.315,      // fit
+    /*l2BytesOfOne=*/74.7,        // fit (64, chooser)
+    /*l2Bytes=*/4100,             // fit (4550, measured, docs/FirstHour.md)
     /*l2Sharers=*/2.57,           // fit (2, assumed)
-    /*dramBytesOfOne=*/456,       // fit (329, chooser)
+    /*dramBytesOfOne=*/900,       // fit (329, chooser)
     /*dramBytes=*/2960,           // fit (2010, chooser)
     /*dramNorm=*/2.25,            // fit (6, chooser)
     /*storeBytesOfOne=*/32,       // measured, docs/FirstHour.md
     /*storeBytes=*/2100,          // measured, an H100, docs/FirstHour.md
-    /*storeRowCycles=*/0.0366,    // fit (0.02, measured, docs/Chooser.md)
-    /*storeLatencyCycles=*/186,   // fit (600, assumed)
+    /*storeRowCycles=*/0.0406,    // fit (0.02, measured, docs/Chooser.md)
+    /*storeLatencyCycles=*/206,   // fit (600, assumed)
     /*remoteBytes=*/10.8,         // fit (16, assumed)
     /*remoteLatencyCycles=*/52.9, // fit (200; published: 180)
     /*multiplyAdds=*/4096,        // sheet
-    /*productCycles=*/1.66,       // fit (1, published)
-    /*productLatencyCycles=*/20.7, // fit (60; published: 46)
-    /*sharedBytes=*/128,           // published
+    /*productCycles=*/1.67,       // fit (1, published)
+    /*productLatencyCycles=*/26,  // fit (60; published: 46)
+    /*sharedBytes=*/128,          // published
     /*tensorMemory=*/{},
 };
 
@@ -88,11 +91,11 @@ constexpr Timing kH200 = {
 constexpr Timing kH100 = [] {
   Timing timing = kH200;
   timing.name = "NVIDIA H100";
-  timing.powerSlope = 0.366;      // fit
-  timing.warmingUs = 22;          // fit
-  timing.launchUs = 1.96;         // fit
-  timing.dramLatencyCycles = 849; // fit
-  timing.dramBytesOfOne = 396;    // fit
+  timing.powerSlope = 0.4;        // fit
+  timing.warmingUs = 13;          // fit
+  timing.launchUs = 2;            // fit
+  timing.dramLatencyCycles = 526; // fit
+  timing.dramBytesOfOne = 515;    // fit
   // fit (published: 3.02 to 3.17 TB/s to all SMs; with the norm this is 3.09)
   timing.dramBytes = 2230;
   return timing;
@@ -124,7 +127,7 @@ constexpr Timing kB200 = [] {
   timing.storeLatencyCycles = 300;   // assumed; published: 209, alone
   timing.multiplyAdds = 8192;        // published
   timing.productCycles = 0;          // published
-  timing.productLatencyCycles = 102; // published: 136 with commit and wait
+  timing.productLatencyCycles = 108; // published: 136 with commit and wait
   timing.tensorMemory = {
       /*leastRows=*/128,           // published: 64 rows take as long
       /*pairCycles=*/3,            // published: 1 to 3

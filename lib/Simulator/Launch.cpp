@@ -5,7 +5,7 @@
 #include "ISA/Families.h"
 #include "Machine/Machine.h"
 #include "Program/Decoder.h"
-#include "Timing/Replay.h"
+#include "Timing/Waves.h"
 #include "fp8/Simulator/LoadedModule.h"
 
 #include <algorithm>
@@ -95,6 +95,7 @@ private:
     launch.clusterCtas = volume(config.cluster);
     launch.programmatic = config.programmatic;
     launch.loadsEarly = config.asksForConstants;
+    countPasses(launch, traces);
     const Costs costs(program, *timing());
     for (const Trace &trace : traces) {
       std::optional<KernelTime> time = replay(trace, costs, *timing(), launch);
@@ -108,6 +109,10 @@ private:
       if (!report.time || time->microseconds > report.time->microseconds)
         report.time = std::move(time);
     }
+    if (!report.time)
+      return;
+    report.time->registers = costs.mostRegisters();
+    report.time->spills = costs.spills();
   }
 
   bool checkTiming() {

@@ -161,6 +161,11 @@ private:
         << " cycles at " << microseconds(time.gigahertz) << " GHz; engine '"
         << most->first << "' works for " << static_cast<int>(100 * most->second)
         << " % of them\n";
+    if (time.spills)
+      log << prefix << "timing: ptxas will spill: line "
+          << time.registers.ptxLine << " of the PTX needs "
+          << time.registers.needed << " registers a thread, which has "
+          << time.registers.available << " at most\n";
   }
 
   void report(unsigned schedule, const Outcome &outcome,

@@ -19,6 +19,19 @@ void Summary::account(const Outcome &outcome, std::ostream &log) {
       log << text << "\n";
 }
 
+static void addPrediction(nlohmann::ordered_json &line,
+                          const sim::KernelTime &time) {
+  line["predicted_us"] = time.microseconds;
+  line["predicted_launch_us"] = time.launchUs;
+  line["predicted_cycles"] = time.cycles;
+  line["predicted_ghz"] = time.gigahertz;
+  line["registers_needed"] = time.registers.needed;
+  line["registers_available"] = time.registers.available;
+  line["predicted_spills"] = time.spills;
+  for (const auto &[engine, share] : time.engines)
+    line["engines"][std::string(engine)] = share;
+}
+
 std::string Summary::json() const {
   nlohmann::ordered_json line;
   line["ok"] = ok;
@@ -59,14 +72,8 @@ std::string Summary::json() const {
       line["launches_per_replay"] = timing->launchesPerReplay;
       line["operand_sets"] = operandSets;
     }
-    if (time) {
-      line["predicted_us"] = time->microseconds;
-      line["predicted_launch_us"] = time->launchUs;
-      line["predicted_cycles"] = time->cycles;
-      line["predicted_ghz"] = time->gigahertz;
-      for (const auto &[engine, share] : time->engines)
-        line["engines"][std::string(engine)] = share;
-    }
+    if (time)
+      addPrediction(line, *time);
     line["schedules"] = schedules;
     line["distinct_schedules"] = distinctSchedules;
   }

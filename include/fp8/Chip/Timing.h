@@ -71,13 +71,17 @@ struct Timing {
   /// programmatic launch saves of it, and what a cluster adds.
   double launchUs, earlyUs, clusterUs;
   /// What it saves beside, if the preceding kernel signals in front of its
-  /// products; and that, if this one then loads constants early and one
-  /// warpgroup multiplies: two gain half of it.
-  double signalUs, constantUs;
+  /// products; and that, if this one then loads constants early: where one
+  /// warpgroup multiplies, and where several do.
+  double signalUs, constantUs, constantOfTwoUs;
   std::array<IssueCost, kIssueClasses> issue;
   /// From the completion of a phase to the first instruction behind a wait; and
   /// from an arrival to its effect, in the CTA and in another.
   double wakeCycles, arriveCycles, remoteCycles;
+  /// Registers that a kernel may need beside those that a thread has before
+  /// ptxas spills: it computes some values later, or again. What an access to a
+  /// spilled register takes of shared memory and L1, which are one.
+  double spillFree, spillCycles;
   /// A load of a line that the CTA has loaded from before.
   double l1LatencyCycles;
   /// The TMA: what a copy takes of the unit, the latency of a copy from L2 and

@@ -156,12 +156,22 @@ struct PrintedText {
   std::string str() const;
 };
 
+/// The registers of 32 bits that a thread needs at a time, the most that it may
+/// have, and the line of the PTX that needs them. ptxas spills what exceeds
+/// them, unless it can compute values later, or again.
+struct RegisterNeed {
+  uint32_t needed = 0, available = 0;
+  unsigned ptxLine = 0;
+};
+
 /// What the timing model says of a launch (docs/Timing.md).
 struct KernelTime {
   double microseconds = 0;
   double cycles = 0;    ///< of the SM, without the launch
   double gigahertz = 0; ///< the clock, which falls with the load
   double launchUs = 0;
+  RegisterNeed registers;
+  bool spills = false; ///< the time has spills, which the model expects
   /// The share of the cycles in which each engine of the first CTA's SM works.
   std::vector<std::pair<std::string_view, double>> engines;
 };

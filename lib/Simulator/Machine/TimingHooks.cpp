@@ -161,6 +161,7 @@ void TimingHooks::copied(const Warp &warp, const Mbarrier &barrier,
   event.bytes = copy.bytes / copy.targets;
   event.inside = copy.inside / copy.targets;
   event.beyond = uint16_t(copy.rowsBeyond);
+  event.isPart = copy.isPart;
   if (copy.address) {
     event.buffer = bufferAt(copy.address);
     Trace::Buffer &buffer = trace.buffers[event.buffer];

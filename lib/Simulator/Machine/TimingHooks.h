@@ -38,6 +38,7 @@ public:
     uint64_t begin;       ///< where in the tensor; other boxes have others
     int32_t column;       ///< where the box begins in a row
     uint32_t targets = 1; ///< CTAs that share what is read
+    bool isPart = false;  ///< for another than the first of them
   };
   void copied(const Warp &warp, const Mbarrier &barrier, const Copy &copy);
   /// What tcgen05.mma multiplies, of one CTA: rows of A, columns, and the bytes

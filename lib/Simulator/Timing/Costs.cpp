@@ -4,6 +4,8 @@
 
 #include "Timing/Costs.h"
 
+#include "Program/RegisterPressure.h"
+
 #include <algorithm>
 #include <string_view>
 
@@ -125,5 +127,25 @@ Costs::Costs(const Program &program, const chip::Timing &timing)
       addList(inst.list, inst.listCount);
     one.end = uint32_t(rows.size());
     insts.push_back(one);
+  }
+  if (program.function)
+    findSpills(program, timing);
+}
+
+/// Where more values are needed than registers are there, each value is taken
+/// to be spilled with the same probability. What an MMA adds to stays in
+/// registers.
+void Costs::findSpills(const Program &program, const chip::Timing &timing) {
+  const std::vector<uint32_t> pressure = findRegisterPressure(program);
+  most.available = mostRegistersOf(program);
+  for (size_t n = 0; n < insts.size(); ++n) {
+    if (pressure[n] > most.needed)
+      most = {pressure[n], most.available,
+              program.code[n].text ? program.code[n].text->line : 0};
+    const double excess =
+        double(pressure[n]) - most.available - timing.spillFree;
+    const ast::Instruction *text = program.code[n].text;
+    if (excess > 0 && text && classify(*text) != IssueClass::Tensor)
+      insts[n].spills = excess / pressure[n] * (insts[n].end - insts[n].reads);
   }
 }

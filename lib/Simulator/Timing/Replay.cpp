@@ -6,6 +6,8 @@
 #include "Timing/Clock.h"
 #include "Timing/Engines.h"
 #include "Timing/MemoryShares.h"
+#include "Timing/WarpState.h"
+#include "Timing/Waves.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,31 +15,6 @@
 using namespace fp8::sim;
 
 namespace {
-struct Phase {
-  uint32_t pending = 0; ///< arrivals that have not been given a time
-  double time = 0;      ///< of the latest that have
-  std::vector<uint32_t> waiters;
-};
-
-struct WarpState {
-  size_t step = 0;
-  double clock = 0;
-  bool blocked = false;
-  bool waited = false;       ///< it was blocked by the event it is at
-  std::vector<double> ready; ///< by register
-  struct Store {
-    double read, done;
-  };
-  std::vector<Store> stores;
-  uint32_t pass = 0;      ///< that it copies for
-  uint32_t filled = 0;    ///< its copies that had rows outside the tensor
-  double loadLatency = 0; ///< of its last load from global memory
-  double transferred = 0; ///< when its transfers end
-  double waitedFor = 0;   ///< transfers that end before what it arrives for
-  double started = 0;     ///< when what commits wait for ends
-  std::vector<bool> maps; ///< by buffer: its tensor map was used
-};
-
 constexpr uint32_t kWarpsOfGroup = 4;
 constexpr double kLanesBytes = 32 * sizeof(uint32_t); ///< of a register
 /// Cycles that a warp may run ahead of the others.
@@ -122,7 +99,7 @@ void Replayer::arrive(uint32_t number, double at) {
 
 double Replayer::load(WarpState &warp, Multiprocessor &sm,
                       const TraceEvent &event) {
-  double at = sm.copies.take(warp.clock, t.copyCycles);
+  double at = sm.copies.take(warp.clock, event.isPart ? 0 : t.copyCycles);
   if (!warp.maps[event.buffer]) {
     warp.maps[event.buffer] = true;
     at += t.mapCycles;
@@ -316,6 +293,10 @@ bool Replayer::execute(uint32_t index, uint32_t number, double until) {
     Queue &slot = sm.partitions[traced.id % sm.partitions.size()];
     warp.clock = slot.take(at, inst.cost.slots);
     at = warp.clock - inst.cost.slots;
+    if (inst.spills) {
+      at = sm.shared.take(at, inst.spills * t.spillCycles);
+      warp.clock = std::max(warp.clock, at);
+    }
     if (inst.loadsShared) {
       const double cycles =
           (inst.end - inst.writes) * kLanesBytes / t.sharedBytes;
@@ -370,8 +351,9 @@ double Replayer::earlyUs() const {
     return t.earlyUs + t.signalUs;
   auto multiplies = [](const Products &group) { return !group.all.empty(); };
   double groupsOfAll = std::count_if(groups.begin(), groups.end(), multiplies);
-  return t.earlyUs +
-         t.constantUs / std::max(groupsOfAll / launch.clusterCtas, 1.0);
+  return t.earlyUs + (groupsOfAll > double(launch.clusterCtas)
+                          ? t.constantOfTwoUs
+                          : t.constantUs);
 }
 
 KernelTime Replayer::result() const {
@@ -381,10 +363,12 @@ KernelTime Replayer::result() const {
   for (const WarpState &warp : warps)
     for (const WarpState::Store &store : warp.stores)
       last = std::max(last, store.done);
-  const double overlapped = overlap(last, sms.front().dram.busy);
-  time.cycles = overlapped * std::max<uint64_t>(1, launch.ctas / resident);
-  if (uint64_t rest = launch.ctas % resident; rest && launch.ctas > resident)
-    time.cycles += lastWaveCycles(rest);
+  time.cycles = overlap(last, sms.front().dram.busy);
+  if (launch.ctas > resident) {
+    const uint64_t rest = launch.ctas % resident;
+    time.cycles = wavesCycles(launch, resident, trace.passes, time.cycles,
+                              rest ? lastWaveCycles(rest) : 0);
+  }
   const Multiprocessor &sm = sms.front();
   double slots = 0;
   for (const Queue &partition : sm.partitions)

@@ -21,6 +21,10 @@ namespace fp8::sim {
 struct TracedLaunch {
   uint64_t ctas = 1;        ///< of the grid
   uint64_t clusterCtas = 1; ///< of a cluster
+  /// Passes over their operands of the CTAs that make most, and how many CTAs
+  /// make as many. The others make one fewer.
+  uint32_t passes = 1;
+  double whole = 0;
   bool programmatic = false;
   bool loadsEarly = false; ///< constants, before the preceding kernel ends
 };

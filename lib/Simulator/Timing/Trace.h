@@ -39,7 +39,10 @@ struct TraceEvent {
   bool readOnly = false; ///< of StoreWait
   bool isRemote = false; ///< of Arrive, Commit: at another CTA's barrier
   bool pair = false;     ///< of TensorMma, TensorCopy: both CTAs' engines
-  uint16_t beyond = 0;   ///< of Load: rows of the box outside the tensor
+  /// Of Load: a further CTA's part of a multicast copy, which the TMA processes
+  /// once.
+  bool isPart = false;
+  uint16_t beyond = 0; ///< of Load: rows of the box outside the tensor
   /// Of Mma, TensorMma: of the product that one SM's tensor cores make, 32
   /// bytes deep.
   uint16_t rows = 0, columns = 0;

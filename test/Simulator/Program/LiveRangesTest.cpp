@@ -5,9 +5,7 @@
 
 #include "Program/LiveRanges.h"
 
-#include "ISA/Families.h"
-#include "Kernels.h"
-#include "Program/Decoder.h"
+#include "DecodedKernel.h"
 
 #include <memory>
 
@@ -16,23 +14,10 @@ using namespace fp8::sim::test;
 
 namespace {
 
-/// A decoded kernel with 32-bit registers %r0 to %r9.
-class Decoded {
+class Decoded : public DecodedKernel {
 public:
   explicit Decoded(const std::string &body, const std::string &functions = "")
-      : module(parseOk(kernel(".param .u64 out", R"(
-  .reg .pred %p<4>; .reg .b32 %r<10>;
-)" + body,
-                              "sm_100a", functions))),
-        linked(module.ast(),
-               module.ast().functions[*module.ast().findFunction("k")]) {
-    std::vector<SimulationError> errors;
-    EXPECT_TRUE(
-        Decoder(instructionSet(), module.ast(), linked, program).run(errors));
-    for (const SimulationError &error : errors)
-      ADD_FAILURE() << error.message;
-    ranges = findLiveRanges(program);
-  }
+      : DecodedKernel(body, functions), ranges(findLiveRanges(program)) {}
 
   LiveRange range(const std::string &name) const { return ranges[index(name)]; }
   bool share(const std::string &a, const std::string &b) const {
@@ -41,9 +26,6 @@ public:
   uint32_t end() const { return uint32_t(program.code.size() - 1); }
 
 private:
-  PTXModule module;
-  LinkedKernel linked;
-  Program program;
   std::vector<LiveRange> ranges;
 
   uint32_t index(const std::string &name) const {

@@ -138,6 +138,28 @@ TEST_F(ReplayTest, TheLastRoundOfTilesSharesMemoryAmongThoseThatHaveOne) {
   EXPECT_NEAR(passOf(0) - passOf(1), (1 << 16) * 50 / shared.dramBytes, 1e-6);
 }
 
+TEST_F(ReplayTest, TheTmaProcessesAMulticastCopyOnce) {
+  addWarps(2);
+  gpu = &fastL2();
+  trace.buffer(4096, 1 << 20); // which all CTAs read, so it is in L2
+  trace.buffers[0].loaded = uint64_t(1) << 30;
+  auto copies = [&](uint32_t parts) {
+    trace.warps[0].steps.clear();
+    trace.warps[1].steps.clear();
+    trace.events.clear();
+    TraceEvent copy = event(TraceEvent::Kind::Load, trace.phase(0, 0));
+    for (int n = 0; n < 100; ++n)
+      for (uint32_t part = 0; part < parts; ++part) {
+        copy.isPart = part;
+        trace.add(0, copy);
+      }
+    trace.add(1, event(TraceEvent::Kind::Wait, copy.phase));
+    return cycles();
+  };
+  EXPECT_NEAR(copies(4), copies(1), 1e-6);
+  EXPECT_GT(copies(1), 100 * h200().copyCycles);
+}
+
 TEST_F(ReplayTest, ATilesFirstCopyTakesLonger) {
   addWarps(2);
   TraceEvent copy = load(1 << 10);

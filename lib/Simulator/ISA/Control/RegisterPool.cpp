@@ -7,30 +7,9 @@
 
 #include "ISA/Alu/Alu.h"
 #include "Machine/Machine.h"
+#include "Program/RegisterPressure.h"
 
 using namespace fp8::sim;
-
-// Of a multiprocessor, and of a thread (CUDA C++ Programming Guide, technical
-// specifications).
-static constexpr uint32_t kRegisters = 65536, kMostRegisters = 256;
-
-/// The most that a thread has at launch: what .maxnreg says; else what the most
-/// threads of the CTA leave to each, of which ptxas may choose fewer. 0 where
-/// neither is known, and setmaxnreg then has no effect.
-static uint32_t mostRegistersAtLaunch(const Entry &entry) {
-  if (entry.maxRegisters)
-    return (entry.maxRegisters + 7) / 8 * 8;
-  const auto &bound =
-      entry.requiredThreads[0] ? entry.requiredThreads : entry.maxThreads;
-  uint32_t threads = 1;
-  for (uint32_t extent : bound)
-    threads *= std::max(extent, 1u);
-  if (!bound[0])
-    return 0;
-  uint32_t warps =
-      (threads + 31) / 32 * std::max(entry.minCtasPerMultiprocessor, 1u);
-  return std::min(kMostRegisters, kRegisters / (warps * 32) / 8 * 8);
-}
 
 namespace {
 /// Payload of setmaxnreg.

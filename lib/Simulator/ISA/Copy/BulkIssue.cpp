@@ -69,8 +69,10 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
     TimingHooks::Copy copy{load.global,       load.bytes,
                            load.inside.bytes, load.inside.rowsBeyond,
                            load.inside.begin, load.inside.column};
-    if (load.multicast)
+    if (load.multicast) {
       copy.targets = uint32_t(__builtin_popcount(load.ctaMask));
+      copy.isPart = load.ctaMask & ((1u << cta.rank) - 1);
+    }
     m.timing->copied(w, *barrier, copy);
   }
   auto op = std::make_unique<AsyncOp>(i, w, lane, load.engine);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// CTAs that find no SM at first. They start when others end.
+
+#ifndef FP8_LIB_SIMULATOR_TIMING_WAVES_H
+#define FP8_LIB_SIMULATOR_TIMING_WAVES_H
+
+#include "Timing/Replay.h"
+
+#include <deque>
+
+namespace fp8::sim {
+
+/// Sets the passes of a launch's CTAs, by the clusters that were traced: the
+/// first, and the one at 40 % of their order. The bytes that these store, of
+/// those of the output, tell how many passes the CTAs make in the mean.
+void countPasses(TracedLaunch &launch, const std::deque<Trace> &traces);
+
+/// Cycles of a launch of more CTAs than the `resident` that run at a time.
+/// `first` and `rest`: what a CTA of the first wave takes, and of the last,
+/// which has memory for itself, for `passes` passes each.
+double wavesCycles(const TracedLaunch &launch, uint64_t resident,
+                   uint32_t passes, double first, double rest);
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_TIMING_WAVES_H
