@@ -51,5 +51,5 @@ double fp8::sim::wavesCycles(const TracedLaunch &launch, uint64_t resident,
   const double before = double(others) <= free ? most - 1 : most;
   const double behind = launch.whole <= double(resident) ? most - 1 : most;
   const double pass = first / passes, passOfRest = rest / passes;
-  return std::max(most * pass, before * pass + behind * passOfRest);
+  return std::max(first, before * pass + behind * passOfRest);
 }

@@ -44,8 +44,11 @@ TEST(WavesTest, ALateCtaStartsBehindOneOfFewerPasses) {
   EXPECT_EQ(wavesCycles(launchOf(132, 2, 125), 120, 2, 100, 60), 160);
 }
 
-TEST(WavesTest, ATraceOfFewerPassesStandsForAllOfTheirTime) {
+TEST(WavesTest, ATraceOfFewerPassesStandsForCtasThatMakeAsMany) {
   EXPECT_EQ(wavesCycles(launchOf(132, 3, 40), 120, 2, 100, 60), 160);
+  // The one pass that all make is slow, the second of a few is not.
+  EXPECT_EQ(wavesCycles(launchOf(132, 2, 12), 120, 1, 100, 20), 120);
+  EXPECT_EQ(wavesCycles(launchOf(132, 2, 12), 120, 2, 130, 40), 130);
 }
 
 TEST(WavesTest, TheBytesStoredTellHowManyCtasMakeTheLastPass) {
