@@ -47,6 +47,13 @@ public:
   explicit Pressure(const Program &program) : program(program) {
     for (const auto &one : program.function->registers)
       sizes.push_back(one.bits == 1 ? 0 : (one.bits + 31) / 32);
+    std::vector<bool> isLoaded(sizes.size()); // from tensor memory
+    for (const Inst &inst : program.code)
+      if (inst.writesLate || moves(inst, isLoaded))
+        eachRegister(inst.writes, [&](uint32_t reg) {
+          isLoaded[reg] = true;
+          sizes[reg] = 0;
+        });
     live.assign(program.code.size(), Set((sizes.size() + 63) / 64));
   }
 
@@ -80,8 +87,18 @@ private:
   void eachRegister(RowRange rows, F f) const {
     std::for_each(program.begin(rows), program.end(rows), [&](uint32_t row) {
       if (row < program.registers)
-        f(row / 2 / 64, uint64_t(1) << row / 2 % 64);
+        f(row / 2);
     });
+  }
+
+  /// True if it moves registers of the set, and nothing else.
+  bool moves(const Inst &inst, const std::vector<bool> &set) const {
+    bool all = inst.text && inst.text->opcode == "mov", any = false;
+    eachRegister(inst.reads, [&](uint32_t reg) {
+      any = true;
+      all = all && set[reg];
+    });
+    return all && any;
   }
 
   Set liveBehind(uint32_t n) const {
@@ -102,10 +119,12 @@ private:
     const Inst &inst = program.code[n];
     Set set = liveBehind(n);
     if (inst.guard < 0)
-      eachRegister(inst.writes,
-                   [&](size_t word, uint64_t bit) { set[word] &= ~bit; });
-    eachRegister(inst.reads,
-                 [&](size_t word, uint64_t bit) { set[word] |= bit; });
+      eachRegister(inst.writes, [&](uint32_t reg) {
+        set[reg / 64] &= ~(uint64_t(1) << reg % 64);
+      });
+    eachRegister(inst.reads, [&](uint32_t reg) {
+      set[reg / 64] |= uint64_t(1) << reg % 64;
+    });
     std::swap(set, live[n]);
     return set != live[n];
   }

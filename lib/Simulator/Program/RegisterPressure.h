@@ -18,7 +18,9 @@ namespace fp8::sim {
 constexpr uint32_t kMostRegisters = 256;
 
 /// By instruction: the registers of 32 bits whose values a later one needs, in
-/// front of it or behind it, whichever are more. Predicates are none of them.
+/// front of it or behind it, whichever are more. Predicates are none of them,
+/// nor is what tcgen05.ld loads, or a mov of it: ptxas 13.0 loads it when it is
+/// used.
 /// ptxas may need more, for addresses and constants, or fewer, where it
 /// computes a value again. All 0 for a program with calls.
 std::vector<uint32_t> findRegisterPressure(const Program &program);

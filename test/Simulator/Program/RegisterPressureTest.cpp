@@ -84,6 +84,19 @@ TEST(RegisterPressureTest, AWideRegisterCountsTwice) {
   EXPECT_EQ(pressed.pressure(), (Counts{2, 3, 3, 0, 0}));
 }
 
+TEST(RegisterPressureTest, WhatTensorMemoryHoldsIsLoadedWhenItIsUsed) {
+  const Pressed pressed(R"(
+  mov.b32 %r0, 0;
+  tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r1, %r2}, [%r0];
+  tcgen05.wait::ld.sync.aligned;
+  mov.b64 %rd0, {%r1, %r2};
+  cvt.u32.u64 %r3, %rd0;
+  st.shared.b32 [%r3], %r3;
+  ret;
+)");
+  EXPECT_EQ(pressed.pressure(), (Counts{1, 1, 0, 0, 1, 1, 0, 0}));
+}
+
 TEST(RegisterPressureTest, CallsAreNotFollowed) {
   const Pressed pressed(R"(
   mov.b32 %r0, 1;
