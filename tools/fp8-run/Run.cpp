@@ -162,7 +162,7 @@ private:
         << most->first << "' works for " << static_cast<int>(100 * most->second)
         << " % of them\n";
     if (time.spills)
-      log << prefix << "timing: ptxas will spill: line "
+      log << prefix << "timing: ptxas is expected to spill: line "
           << time.registers.ptxLine << " of the PTX needs "
           << time.registers.needed << " registers a thread, which has "
           << time.registers.available << " at most\n";

@@ -78,9 +78,9 @@ struct Timing {
   /// From the completion of a phase to the first instruction behind a wait; and
   /// from an arrival to its effect, in the CTA and in another.
   double wakeCycles, arriveCycles, remoteCycles;
-  /// Registers that a kernel may need beside those that a thread has before
-  /// ptxas spills: it computes some values later, or again. What an access to a
-  /// spilled register takes of shared memory and L1, which are one.
+  /// How many registers more than a thread has a kernel may need before ptxas
+  /// spills: it computes values later, or again. What an access to a spilled
+  /// register takes of shared memory and L1, which are one.
   double spillFree, spillCycles;
   /// A load of a line that the CTA has loaded from before.
   double l1LatencyCycles;

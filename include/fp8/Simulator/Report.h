@@ -157,8 +157,8 @@ struct PrintedText {
 };
 
 /// The registers of 32 bits that a thread needs at a time, the most that it may
-/// have, and the line of the PTX that needs them. ptxas spills what exceeds
-/// them, unless it can compute values later, or again.
+/// have, and the line of the PTX that needs them. ptxas spills what a
+/// thread lacks, unless it can compute values later, or again.
 struct RegisterNeed {
   uint32_t needed = 0, available = 0;
   unsigned ptxLine = 0;
@@ -171,7 +171,7 @@ struct KernelTime {
   double gigahertz = 0; ///< the clock, which falls with the load
   double launchUs = 0;
   RegisterNeed registers;
-  bool spills = false; ///< the time has spills, which the model expects
+  bool spills = false; ///< the model expects ptxas to spill
   /// The share of the cycles in which each engine of the first CTA's SM works.
   std::vector<std::pair<std::string_view, double>> engines;
 };

@@ -8,6 +8,7 @@
 #include "Machine/BarrierLog.h"
 #include "Machine/Machine.h"
 #include "Memory/Overlaps.h"
+#include "Timing/Waves.h"
 
 #include <algorithm>
 #include <utility>
@@ -55,7 +56,8 @@ void Grid::listClusters() {
         pending.push_back({x, y, z});
   // Two stand for all: the first, and one whose tiles lie elsewhere.
   if (options.timing) {
-    std::swap(pending[1 % pending.size()], pending[pending.size() * 2 / 5]);
+    std::swap(pending[1 % pending.size()],
+              pending[size_t(double(pending.size()) * kSecondCluster)]);
     pending.resize(std::min<size_t>(2, pending.size()));
   }
   std::reverse(pending.begin(), pending.end());

@@ -11,7 +11,7 @@ using namespace fp8::sim;
 
 // Of a multiprocessor (CUDA C++ Programming Guide, technical specifications),
 // and of a thread, whose 256th register is the one that is always zero.
-static constexpr uint32_t kRegisters = 65536, kMostAllocated = 255;
+static constexpr uint32_t kRegisters = 65536, kMostUsable = 255;
 
 uint32_t fp8::sim::mostRegistersAtLaunch(const Entry &entry) {
   if (entry.maxRegisters)
@@ -34,7 +34,7 @@ uint32_t fp8::sim::mostRegistersOf(const Program &program) {
     if (most && inst.text && inst.text->opcode == "setmaxnreg" &&
         !inst.text->operands.empty())
       most = std::max(most, uint32_t(inst.text->operands.back().value));
-  return most ? std::min(most, kMostAllocated) : kMostAllocated;
+  return most ? std::min(most, kMostUsable) : kMostUsable;
 }
 
 namespace {
@@ -91,6 +91,40 @@ private:
     });
   }
 
+  /// What a wgmma reads beside what the decoder lists, for which its operands
+  /// are one list of results: A, and the sums that it adds to.
+  template <typename F>
+  void eachOperandOfProduct(uint32_t n, F f) const {
+    const std::vector<ast::Operand> &operands = program.code[n].text->operands;
+    for (size_t which : {0, 1})
+      for (const ast::Operand &element : operands[which].elements)
+        if (which || adds(n))
+          f(element.index);
+  }
+
+  /// False if a wgmma's predicate is known to be false, so that it adds to
+  /// nothing: the setp in front of it compares constants.
+  bool adds(uint32_t n) const {
+    const std::vector<ast::Operand> &operands = program.code[n].text->operands;
+    const auto isPredicate = [&](const ast::Operand &operand) {
+      return operand.kind == ast::Operand::Kind::Register &&
+             program.function->registers[operand.index].bits == 1;
+    };
+    const auto of = std::find_if(operands.begin(), operands.end(), isPredicate);
+    while (of != operands.end() && n--) {
+      const ast::Instruction *text = program.code[n].text;
+      if (text->opcode != "setp" || text->operands.size() != 3 ||
+          text->operands[0].index != of->index)
+        continue;
+      const ast::Operand &a = text->operands[1], &b = text->operands[2];
+      const bool same = a.kind == ast::Operand::Kind::Integer &&
+                        b.kind == ast::Operand::Kind::Integer &&
+                        a.value == b.value;
+      return !same || text->qualifiers.front() != "ne";
+    }
+    return true;
+  }
+
   /// True if it moves registers of the set, and nothing else.
   bool moves(const Inst &inst, const std::vector<bool> &set) const {
     bool all = inst.text && inst.text->opcode == "mov", any = false;
@@ -118,13 +152,14 @@ private:
   bool update(uint32_t n) {
     const Inst &inst = program.code[n];
     Set set = liveBehind(n);
+    auto read = [&](uint32_t reg) { set[reg / 64] |= uint64_t(1) << reg % 64; };
     if (inst.guard < 0)
       eachRegister(inst.writes, [&](uint32_t reg) {
         set[reg / 64] &= ~(uint64_t(1) << reg % 64);
       });
-    eachRegister(inst.reads, [&](uint32_t reg) {
-      set[reg / 64] |= uint64_t(1) << reg % 64;
-    });
+    eachRegister(inst.reads, read);
+    if (inst.wgmma)
+      eachOperandOfProduct(n, read);
     std::swap(set, live[n]);
     return set != live[n];
   }

@@ -145,7 +145,12 @@ void Costs::findSpills(const Program &program, const chip::Timing &timing) {
     const double excess =
         double(pressure[n]) - most.available - timing.spillFree;
     const ast::Instruction *text = program.code[n].text;
-    if (excess > 0 && text && classify(*text) != IssueClass::Tensor)
-      insts[n].spills = excess / pressure[n] * (insts[n].end - insts[n].reads);
+    if (excess <= 0 || !insts[n].cost.slots ||
+        classify(*text) == IssueClass::Tensor)
+      continue;
+    const auto accesses = std::count_if(
+        rows.begin() + insts[n].reads, rows.begin() + insts[n].end,
+        [&](uint32_t row) { return row < program.registers; });
+    insts[n].spills = excess / pressure[n] * double(accesses);
   }
 }

@@ -9,6 +9,17 @@
 
 using namespace fp8::sim;
 
+double fp8::sim::shareOfWork(const Trace &trace, const TracedLaunch &launch) {
+  const double clusters = double(launch.ctas) / double(launch.clusterCtas);
+  double has = 0, stores = 0;
+  for (const Trace::Buffer &buffer : trace.buffers)
+    if (buffer.stored) {
+      has += double(buffer.bytes);
+      stores += double(buffer.stored) * clusters;
+    }
+  return stores ? has / stores : 1;
+}
+
 MemoryShares::MemoryShares(const Trace &trace, const chip::Timing &t,
                            const TracedLaunch &launch)
     : trace(trace), t(t) {
@@ -18,13 +29,7 @@ MemoryShares::MemoryShares(const Trace &trace, const chip::Timing &t,
                                       : t.multiprocessors);
   resident = std::min(double(launch.ctas), sms);
   double clusters = double(launch.ctas) / double(launch.clusterCtas);
-  double has = 0, stores = 0;
-  for (const Trace::Buffer &buffer : trace.buffers)
-    if (buffer.stored) {
-      has += double(buffer.bytes);
-      stores += double(buffer.stored) * clusters;
-    }
-  double share = stores ? std::min(1.0, has / stores) : 1;
+  const double share = std::min(1.0, shareOfWork(trace, launch));
   active = std::max(1.0, resident * share);
   copying = copyingLast = active;
   // The first CTA has as many tiles as any. Those with one less leave memory to

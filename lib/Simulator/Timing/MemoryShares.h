@@ -13,6 +13,10 @@
 
 namespace fp8::sim {
 
+/// The bytes of a launch's output, of those that all its CTAs would store if
+/// each stored what those of the trace do; 1 if it stores nothing.
+double shareOfWork(const Trace &trace, const TracedLaunch &launch);
+
 /// The other CTAs do what those of the trace do, as long as there is work: the
 /// bytes of the output tell how much. All times are in cycles of the SM's
 /// clock.

@@ -24,7 +24,7 @@ struct TracedLaunch {
   /// Passes over their operands of the CTAs that make most, and how many CTAs
   /// make as many. The others make one fewer.
   uint32_t passes = 1;
-  double whole = 0;
+  double ctasOfMost = 0;
   bool programmatic = false;
   bool loadsEarly = false; ///< constants, before the preceding kernel ends
 };

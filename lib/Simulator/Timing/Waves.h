@@ -11,12 +11,16 @@
 
 namespace fp8::sim {
 
+/// Of the order of a launch's clusters: where the second one is that is traced.
+constexpr double kSecondCluster = 0.4;
+
 /// Sets the passes of a launch's CTAs, by the clusters that were traced: the
-/// first, and the one at 40 % of their order. The bytes that these store, of
-/// those of the output, tell how many passes the CTAs make in the mean.
+/// first, and the second. The bytes that these store, of those of the output,
+/// tell how many passes the CTAs make in the mean.
 void countPasses(TracedLaunch &launch, const std::deque<Trace> &traces);
 
-/// Cycles of a launch of more CTAs than the `resident` that run at a time.
+/// Cycles of a launch of as many CTAs as the `resident` that run at a time, or
+/// of more. Waves that are full follow one another.
 /// `first` and `rest`: what a CTA of the first wave takes, and of the last,
 /// which has memory for itself, for `passes` passes each.
 double wavesCycles(const TracedLaunch &launch, uint64_t resident,

@@ -17,11 +17,12 @@ public:
   /// `directives`: of the entry, such as .maxntid.
   explicit DecodedKernel(const std::string &body,
                          const std::string &functions = "",
-                         const std::string &directives = "")
+                         const std::string &directives = "",
+                         const std::string &chip = "sm_100a")
       : module(parseOk(replaced(kernel(".param .u64 out", R"(
   .reg .pred %p<4>; .reg .b32 %r<10>; .reg .b64 %rd<2>;
 )" + body,
-                                       "sm_100a", functions),
+                                       chip, functions),
                                 "(.param .u64 out)\n",
                                 "(.param .u64 out)\n" + directives))),
         linked(module.ast(),

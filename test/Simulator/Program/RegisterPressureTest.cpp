@@ -97,6 +97,33 @@ TEST(RegisterPressureTest, WhatTensorMemoryHoldsIsLoadedWhenItIsUsed) {
   EXPECT_EQ(pressed.pressure(), (Counts{1, 1, 0, 0, 1, 1, 0, 0}));
 }
 
+/// A product of A in registers, whose sums are %r0 to %r3, behind `setp`.
+std::string product(const std::string &setp) {
+  return R"(
+  mov.b32 %r0, 0;
+  mov.b32 %r1, 0;
+  mov.b32 %r2, 0;
+  mov.b32 %r3, 0;
+  mov.b32 %r4, 0;
+  mov.b64 %rd0, 0;
+  )" + setp +
+         R"(
+  wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {%r0, %r1, %r2, %r3}, {%r4, %r4, %r4, %r4}, %rd0, %p0, 1, 1;
+  st.shared.v4.b32 [0], {%r0, %r1, %r2, %r3};
+  ret;
+)";
+}
+
+TEST(RegisterPressureTest, AProductReadsAAndWhatItAddsTo) {
+  const std::string adds = "setp.ne.b32 %p0, 1, 0;",
+                    begins = "setp.ne.b32 %p0, 0, 0;";
+  // Four sums, one register of A, and a descriptor of two.
+  EXPECT_EQ(Pressed(product(adds), "", "", "sm_90a").pressure(),
+            (Counts{1, 2, 3, 4, 5, 7, 7, 7, 4, 0, 0}));
+  EXPECT_EQ(Pressed(product(begins), "", "", "sm_90a").pressure(),
+            (Counts{0, 0, 0, 0, 1, 3, 3, 4, 4, 0, 0}));
+}
+
 TEST(RegisterPressureTest, CallsAreNotFollowed) {
   const Pressed pressed(R"(
   mov.b32 %r0, 1;

@@ -20,11 +20,11 @@ Trace traceOf(uint32_t passes, uint64_t output, uint64_t stores) {
   return trace;
 }
 
-TracedLaunch launchOf(uint64_t ctas, uint32_t passes = 1, double whole = 0) {
+TracedLaunch launchOf(uint64_t ctas, uint32_t passes = 1, double ctasOfMost = 0) {
   TracedLaunch launch;
   launch.ctas = ctas;
   launch.passes = passes;
-  launch.whole = whole;
+  launch.ctasOfMost = ctasOfMost;
   return launch;
 }
 
@@ -57,15 +57,15 @@ TEST(WavesTest, TheBytesStoredTellHowManyCtasMakeTheLastPass) {
   // passes.
   countPasses(launch, {traceOf(2, 1500, 20), traceOf(2, 1500, 20)});
   EXPECT_EQ(launch.passes, 2u);
-  EXPECT_NEAR(launch.whole, 50, 1e-9);
+  EXPECT_NEAR(launch.ctasOfMost, 50, 1e-9);
   // It makes one: fewer than 40 make two.
   launch = launchOf(100);
   countPasses(launch, {traceOf(2, 1500, 20), traceOf(1, 1500, 10)});
-  EXPECT_NEAR(launch.whole, 40, 1e-9);
+  EXPECT_NEAR(launch.ctasOfMost, 40, 1e-9);
   // A first tile that lies half outside the output stores less.
   launch = launchOf(100);
   countPasses(launch, {traceOf(2, 1500, 15), traceOf(2, 1500, 20)});
-  EXPECT_NEAR(launch.whole, 50, 1e-9);
+  EXPECT_NEAR(launch.ctasOfMost, 50, 1e-9);
 }
 
 TEST(WavesTest, ALaunchThatStoresNothingMakesAllItsPasses) {
@@ -74,7 +74,7 @@ TEST(WavesTest, ALaunchThatStoresNothingMakesAllItsPasses) {
   trace.passes = 3;
   countPasses(launch, {trace});
   EXPECT_EQ(launch.passes, 3u);
-  EXPECT_NEAR(launch.whole, 100, 1e-9);
+  EXPECT_NEAR(launch.ctasOfMost, 100, 1e-9);
 }
 
 } // namespace
