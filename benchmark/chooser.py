@@ -111,7 +111,7 @@ def read_measured(path, kernels):
 
 def as_measured(config, of_shape):
     """The configuration by its name among those measured, most of which lack fields that came later."""
-    for field in ("", ", l2_promotion = 128", ", band = (9|1[0-6])", ", b_scales = lanes"):
+    for field in ("", ", l2_promotion = 128", ", band = (9|1[0-8])", ", b_scales = lanes"):
         config = re.sub(field, "", config)
         if config in of_shape:
             break

@@ -202,18 +202,38 @@ static int64_t getRowsBeyond(const Problem &problem,
   return ceilDiv(problem.m, rows) * rows - problem.m;
 }
 
+/// True if only some rows of tiles of two warpgroups have rows beyond M: as
+/// many CTAs do not ask for the same rows at a time.
+static bool isRowOfTwo(const Problem &problem, const KernelShape &kernel) {
+  return kernel.warpgroups == 2 && problem.m > kernel.config.tileM;
+}
+
+/// The share of a kernel's products that are of zeros, beyond M. Too few count
+/// none.
+static double getZeros(const Problem &problem, const KernelShape &kernel) {
+  constexpr double kFew = 0.03;
+  if (!isRowOfTwo(problem, kernel))
+    return 0;
+  double beyond = getRowsBeyond(problem, kernel),
+         zeros = beyond / (double(problem.m) + beyond);
+  return zeros < kFew ? 0 : zeros;
+}
+
 /// What they take: TMA asks L2 for them like for others, and all ask one place,
 /// beside all other copies. Of few in a box none was measured to bound a
-/// kernel.
+/// kernel. Where one row of tiles has them, its CTAs hold up the others.
 static double getFillUs(const Machine &machine, const Problem &problem,
                         const KernelShape &kernel) {
   constexpr int64_t kFew = 16;
+  constexpr double kOneOfTwo = 1.7, kOneOfMore = 2.2;
   int64_t beyond = getRowsBeyond(problem, kernel);
   if (beyond <= kFew)
     return 0;
   double boxes = double(ceilDiv(problem.n, kernel.config.tileN)) *
                  ceilDiv(problem.k, kBlock) /
                  (kernel.sharesA ? kernel.config.cluster.n : 1);
+  if (isRowOfTwo(problem, kernel))
+    boxes *= problem.m <= 2 * kernel.config.tileM ? kOneOfTwo : kOneOfMore;
   return double(problem.batch) * beyond * boxes * machine.fillPs / 1e6;
 }
 
@@ -225,8 +245,10 @@ static double getFillWaitUs(const Machine &machine, const Problem &problem,
                             int64_t blocksOfOne, int64_t waves) {
   int64_t rows = ceilDiv(problem.m, kernel.config.tileM),
           columns = ceilDiv(problem.n, kernel.config.tileN);
-  double asked = double(getRowsBeyond(problem, kernel)) *
-                 std::min(columns, resident) * ceilDiv(columns, resident);
+  double asked = 0;
+  if (!isRowOfTwo(problem, kernel))
+    asked += double(getRowsBeyond(problem, kernel)) *
+             std::min(columns, resident) * ceilDiv(columns, resident);
   if (waves == 1)
     asked += double(columns * kernel.config.tileN - problem.n) * rows;
   return machine.fillWaitPs * asked * blocksOfOne / 1e6;
@@ -324,14 +346,20 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
     result.bounds[static_cast<int>(Bound::Promotion)] =
         double(result.waves - 1) * epilogueUs;
   // The power limit holds where products last, which was measured on Hopper.
+  result.heat = 0;
   if (kernel.warpgroups) {
     constexpr double kCoolUs = 40, kHotUs = 120;
     double &tensor = result.bounds[static_cast<int>(Bound::Tensor)];
-    double heat = std::clamp((tensor - kCoolUs) / (kHotUs - kCoolUs), 0.0, 1.0);
-    // SMs that idle in the last wave leave their power to the others.
+    result.heat =
+        std::clamp((tensor - kCoolUs) / (kHotUs - kCoolUs), 0.0, 1.0);
+    // SMs that idle in the last wave leave some of their power to the others.
+    constexpr double kIdle = 0.65, kWarm = 0.5, kZeroShare = 0.12;
     double waves = double(result.tiles) / machine->multiprocessors;
+    waves += kIdle * (double(result.waves) - waves);
     std::array<double, 2> limits = {tensor, waves * blocksOfOne * powerUs};
-    tensor += heat * (combine(limits.begin(), limits.end()) - tensor);
+    tensor += result.heat * (combine(limits.begin(), limits.end()) - tensor);
+    tensor *= 1 - getZeros(problem, kernel) * kZeroShare *
+                      std::min(result.heat / kWarm, 1.0);
   }
   result.bounds[static_cast<int>(Bound::L2)] *=
       std::min(result.tiles, resident);

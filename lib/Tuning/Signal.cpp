@@ -56,8 +56,8 @@ double KernelModel::getSignalUs(const Problem &problem,
 /// the SMs free, two then share a TPC while others have none, unless large
 /// clusters keep them together. A short loop does not notice. CTAs that share
 /// columns of B are launched in clusters of two, which lose little; those of
-/// swapped tiles have few rows to gain by that. Several rows of tiles of two
-/// warpgroups lose their bands, unless the configuration names one.
+/// swapped tiles have few rows to gain by that. More than two rows of tiles of
+/// two warpgroups lose their bands, unless the configuration names one.
 double KernelModel::getSpreadShare(const Problem &problem,
                                    const Prediction &prediction) const {
   constexpr double kMost = 0.4, kMostOfRows = 0.08, kNearlyAll = 0.9,
@@ -75,5 +75,7 @@ double KernelModel::getSpreadShare(const Problem &problem,
                     (kLong - kShort);
     share = most * std::max(free, 0.0) * std::clamp(length, 0.0, 1.0);
   }
-  return share + (rows && kernel.warpgroups == 2 ? kOfRowsOfTwo : 0);
+  bool loses = rows && kernel.warpgroups == 2 &&
+               problem.m > 2 * kernel.config.tileM;
+  return share + (loses ? kOfRowsOfTwo : 0);
 }

@@ -20,10 +20,22 @@
 // RUN: %{h100} problem=1x36864x18432" | FileCheck %s --check-prefix=STREAM
 // STREAM: {{^}}  tile = 8 x 64 x 128, launch = programmatic, signal = wait, by the model
 // RUN: %{h100} problem=473x9216x7168" | FileCheck %s --check-prefix=NINTHS
-// NINTHS: {{^}}  tile = 128 x 144 x 128, l2_promotion = 128, launch = programmatic, edge = first, by the model
+// NINTHS: {{^}}  tile = 128 x 144 x 128, l2_promotion = 128, launch = programmatic{{(, edge = first)?}}, by the model
 // With 12 columns of tiles 11 rows are computed at a time.
 // RUN: %{h100} problem=4096x2304x5120" | FileCheck %s --check-prefix=RECTANGLE
 // RECTANGLE: {{^}}  tile = 128 x 192 x 128, band = 11, launch = programmatic, edge = first, by the model
+// A product that reaches the power limit multiplies zeros beyond M, unless there are many of them.
+// RUN: %{h100} problem=214x24576x16384" | FileCheck %s --check-prefix=ZEROS
+// ZEROS: {{^}}  tile = 128 x 192 x 128, l2_promotion = 128, launch = programmatic, signal = wait, by the model
+// RUN: %{h100} problem=404x7168x16384" | FileCheck %s --check-prefix=COPIES
+// COPIES: {{^}}  tile = {{.*}}edge = first, by the model
+// One band has 9 to 18 rows of tiles, if they are long.
+// RUN: %{h100} problem=1395x18432x4096" | FileCheck %s --check-prefix=BAND
+// BAND: {{^}}  tile = 128 x 192 x 128, band = 11,
+// RUN: %{h100} problem=1395x2112x4096" | FileCheck %s --check-prefix=BANDS
+// BANDS-NOT: band = 11
+// BANDS: {{^}}  tile = 128 x
+// BANDS-NOT: band = 11, {{.*}}by the model
 // RUN: %{h100} problem=1x4096x7168" | FileCheck %s --check-prefix=FEW
 // FEW: {{^}}  tile = 16 x 64 x 128, split_k = 2, launch = programmatic, signal = wait, by the model
 // The choice is the same where the caller promises that B is constant.
@@ -111,9 +123,9 @@ func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x
 
 // Any operand may know: M comes from A's scales, N from B, K from A; the tiles of all of a batch count.
 // CHECK-LABEL: func.func @partly
-// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128, l2_promotion = 128, launch = programmatic, edge = first>
+// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128, l2_promotion = 128, launch = programmatic, edge = first, signal = wait>
 // TUNED-LABEL: func.func @partly
-// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128, l2_promotion = 128, launch = programmatic, edge = first>
+// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128, l2_promotion = 128, launch = programmatic, edge = first, signal = wait>
 func.func @partly(%a: memref<64x?x7168xf8E4M3FN>, %as: memref<?x56x256xf32>, %b: memref<?x2112x?xf8E4M3FN>, %bs: memref<?x17x?xf32>, %d: memref<?x?x?xbf16>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x?x7168xf8E4M3FN>, memref<?x56x256xf32>, memref<?x2112x?xf8E4M3FN>, memref<?x17x?xf32>)
     outs(%d : memref<?x?x?xbf16>)

@@ -269,6 +269,47 @@ TEST(CostModel, RowsBeyondMCost) {
   EXPECT_LT(hidden.total - totalUs(wide, few, free), 0.01 * hidden.fill);
 }
 
+TEST(CostModel, TheRowOfTilesWithRowsBeyondMHoldsUpTheOthers) {
+  KernelShape kernel = warpgroupKernel(128, 192);
+  // 42 rows, 128 boxes, 128 K blocks: with one row of tiles, two and three.
+  auto get = [&](int64_t m) { return predict(h200, {m, 24576, 16384}, kernel); };
+  double alone = 42 * 128 * 128 * h200.fillPs / 1e6;
+  EXPECT_DOUBLE_EQ(get(86).fill, alone);
+  EXPECT_GT(get(214).fill, alone);
+  EXPECT_GT(get(342).fill, get(214).fill);
+  // All CTAs of one row of tiles wait for the same rows.
+  EXPECT_GT(get(86).fillWait, 0);
+  EXPECT_EQ(get(214).fillWait, 0);
+}
+
+TEST(CostModel, ProductsOfZerosDrawLessPower) {
+  KernelShape last = warpgroupKernel(128, 192), first = last;
+  first.config.edgeFirst = true;
+  auto gain = [&](const Problem &problem) {
+    return totalUs(problem, first) / totalUs(problem, last) - 1;
+  };
+  // Measured on an H200: 160.1 us with the first tile at the edge, 155.6 with
+  // the last.
+  EXPECT_GT(gain({214, 24576, 16384}), 0.01);
+  EXPECT_LT(gain({214, 24576, 16384}), 0.04);
+  // A short product is not at the power limit, four rows are few zeros, and
+  // copies of 113 rows beyond M cost more than the zeros gain.
+  EXPECT_LE(gain({214, 24576, 1024}), 0);
+  EXPECT_EQ(gain({252, 24576, 16384}), 0);
+  EXPECT_LT(gain({143, 24576, 16384}), -0.1);
+}
+
+TEST(CostModel, MultiprocessorsThatIdleLeaveSomeOfTheirPower) {
+  KernelShape kernel = warpgroupKernel(256, 128);
+  auto get = [&](int64_t tiles, int64_t k) {
+    return predict(h200, {256, 128 * tiles, k}, kernel).get(Bound::Tensor);
+  };
+  // One and a half waves, beside two.
+  EXPECT_EQ(get(198, 1024), get(264, 1024));
+  EXPECT_LT(get(198, 1 << 17), 0.99 * get(264, 1 << 17));
+  EXPECT_GT(get(198, 1 << 17), 0.8 * get(264, 1 << 17));
+}
+
 TEST(CostModel, ColumnsBeyondNCostWhereCtasHaveOneTile) {
   KernelShape kernel = warpgroupKernel(64, 80);
   // 64 columns of each of 16 rows of tiles, 56 blocks.
@@ -343,6 +384,12 @@ TEST(CostModel, AnEarlyBGainsWhereItDoesNotMeetTheKernelInFront) {
   double two = signalGain({128, 132 * 64, 7168}, warpgroupKernel(128, 64));
   EXPECT_GT(two, 0);
   EXPECT_LT(two, most);
+}
+
+TEST(CostModel, ThreeRowsOfTilesOfTwoWarpgroupsLoseTheirBands) {
+  KernelShape kernel = warpgroupKernel(128, 192);
+  EXPECT_GT(signalGain({256, 18432, 16384}, kernel), 0);
+  EXPECT_LT(signalGain({384, 18432, 16384}, kernel), 0);
 }
 
 TEST(CostModel, ASignalBehindTheWaitGainsWhereCtasLieEvenly) {

@@ -134,20 +134,23 @@ static bool mayEndWithin(BlockwiseGemmOp op, int64_t tileM, int64_t m) {
 
 const Candidate &ConfigChooser::EitherEdge::get(const ConfigChooser &chooser,
                                                 BlockwiseGemmOp op,
-                                                GemmConfig &config, int64_t m) {
-  auto make = [&](std::optional<Candidate> &kept) -> const Candidate & {
-    if (!kept)
-      kept = chooser.makeCandidate(op, config);
-    return *kept;
-  };
+                                                const GemmConfig &config) {
+  std::optional<Candidate> &kept = config.edgeFirst ? first : last;
+  if (!kept)
+    kept = chooser.makeCandidate(op, config);
+  return *kept;
+}
+
+const Candidate &
+ConfigChooser::EitherEdge::getUsual(const ConfigChooser &chooser,
+                                    BlockwiseGemmOp op, GemmConfig &config,
+                                    int64_t m) {
+  config.edgeFirst = mayEndWithin(op, config.tileM, m);
+  if (const Candidate &candidate = get(chooser, op, config);
+      candidate || !config.edgeFirst)
+    return candidate;
   config.edgeFirst = false;
-  if (mayEndWithin(op, config.tileM, m)) {
-    config.edgeFirst = true;
-    if (const Candidate &candidate = make(first))
-      return candidate;
-    config.edgeFirst = false;
-  }
-  return make(last);
+  return get(chooser, op, config);
 }
 
 SmallVector<RankedConfig, 0>
@@ -159,19 +162,28 @@ ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
   all.reserve(configs.size());
   double best = std::numeric_limits<double>::infinity();
   auto &known = candidates[op];
-  for (GemmConfig &config : configs) {
-    const Candidate &candidate =
-        known[getKey(config)].get(*this, op, config, extents.m);
-    if (!candidate)
-      continue;
-    auto times = candidate->predict(problem, kAlike * best);
+  auto add = [&](const GemmConfig &config, const Candidate &candidate) {
+    auto times = candidate ? candidate->predict(problem, kAlike * best)
+                           : std::nullopt;
     if (!times)
-      continue;
+      return times;
     size_t first = all.size();
     rankLaunches(config, *candidate, *times, launch, all);
     if (onlyBest)
       for (const RankedConfig &one : llvm::drop_begin(all, first))
         best = std::min(best, one.prediction.total);
+    return times;
+  };
+  for (GemmConfig &config : configs) {
+    EitherEdge &edges = known[getKey(config)];
+    const Candidate &usual = edges.getUsual(*this, op, config, extents.m);
+    auto times = add(config, usual);
+    // Rows of zeros draw less power than rows that are computed twice.
+    if (times && config.edgeFirst && times->serial.heat > 0 &&
+        extents.m % config.tileM != 0) {
+      config.edgeFirst = false;
+      add(config, edges.get(*this, op, config));
+    }
   }
   return all;
 }
@@ -317,7 +329,7 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
     return std::nullopt;
   GemmConfig config = entry->config;
   const Candidate &candidate =
-      entries[op][entry].get(*this, op, config, extents.m);
+      entries[op][entry].getUsual(*this, op, config, extents.m);
   if (!candidate)
     return std::nullopt;
   if (launch != LaunchChoice::Fastest)

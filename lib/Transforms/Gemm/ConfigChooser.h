@@ -103,12 +103,15 @@ private:
   /// asked for.
   class EitherEdge {
   public:
+    /// The candidate with the edge that the configuration names.
+    const Candidate &get(const ConfigChooser &chooser, BlockwiseGemmOp op,
+                         const GemmConfig &config);
     /// The candidate for M of about `m`, whose configuration `config` becomes:
     /// with the edge of M first, where there is one and that is a kernel. Then
     /// no copy of A reaches far beyond M, which costs time. One kernel serves M
     /// of whole tiles and others.
-    const Candidate &get(const ConfigChooser &chooser, BlockwiseGemmOp op,
-                         GemmConfig &config, int64_t m);
+    const Candidate &getUsual(const ConfigChooser &chooser, BlockwiseGemmOp op,
+                              GemmConfig &config, int64_t m);
 
   private:
     std::optional<Candidate> last, first;
