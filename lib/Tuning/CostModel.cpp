@@ -209,10 +209,11 @@ static bool isRowOfTwo(const Problem &problem, const KernelShape &kernel) {
 }
 
 /// The share of a kernel's products that are of zeros, beyond M. Too few count
-/// none.
+/// none, nor do those of tiles of 256 rows, which gained nothing by them.
 static double getZeros(const Problem &problem, const KernelShape &kernel) {
   constexpr double kFew = 0.03;
-  if (!isRowOfTwo(problem, kernel))
+  if (!isRowOfTwo(problem, kernel) ||
+      kernel.config.tileM > kProductRows * kernel.warpgroups)
     return 0;
   double beyond = getRowsBeyond(problem, kernel),
          zeros = beyond / (double(problem.m) + beyond);
