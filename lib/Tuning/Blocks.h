@@ -10,6 +10,8 @@ namespace fp8::tuning {
 
 /// The depth of a K block.
 inline constexpr int64_t kBlock = 128;
+/// Rows, swapped columns, that a warpgroup multiplies at a time.
+inline constexpr int64_t kProductRows = 64;
 
 inline int64_t ceilDiv(int64_t value, int64_t divisor) {
   return (value + divisor - 1) / divisor;

@@ -3,6 +3,7 @@
 
 #include "fp8/Tuning/CostModel.h"
 #include "Blocks.h"
+#include "RowsBeyond.h"
 
 #include <algorithm>
 #include <cassert>
@@ -12,8 +13,6 @@ using namespace fp8::tuning;
 
 namespace {
 
-/// Rows, swapped columns, that a warpgroup multiplies at a time.
-constexpr int64_t kProductRows = 64;
 /// Sums that the four partitions of an SM add to in a cycle, a lane each.
 constexpr int64_t kLanes = 128;
 /// The norm by which bounds add up, that of sixth powers. None hides behind
@@ -193,68 +192,6 @@ static double getDramUs(const Machine &machine, const Problem &problem,
   return others + rest;
 }
 
-/// Rows beyond M of the boxes of A in the last row of tiles.
-static int64_t getRowsBeyond(const Problem &problem,
-                             const KernelShape &kernel) {
-  int64_t rows = kernel.config.tileM;
-  if (kernel.config.edgeFirst && problem.m >= rows)
-    return 0;
-  return ceilDiv(problem.m, rows) * rows - problem.m;
-}
-
-/// True if only some rows of tiles of two warpgroups have rows beyond M: as
-/// many CTAs do not ask for the same rows at a time.
-static bool isRowOfTwo(const Problem &problem, const KernelShape &kernel) {
-  return kernel.warpgroups == 2 && problem.m > kernel.config.tileM;
-}
-
-/// The share of a kernel's products that are of zeros, beyond M. Too few count
-/// none, nor do those of tiles of 256 rows, which gained nothing by them.
-static double getZeros(const Problem &problem, const KernelShape &kernel) {
-  constexpr double kFew = 0.03;
-  if (!isRowOfTwo(problem, kernel) ||
-      kernel.config.tileM > kProductRows * kernel.warpgroups)
-    return 0;
-  double beyond = getRowsBeyond(problem, kernel),
-         zeros = beyond / (double(problem.m) + beyond);
-  return zeros < kFew ? 0 : zeros;
-}
-
-/// What they take: TMA asks L2 for them like for others, and all ask one place,
-/// beside all other copies. Of few in a box none was measured to bound a
-/// kernel. Where one row of tiles has them, its CTAs hold up the others.
-static double getFillUs(const Machine &machine, const Problem &problem,
-                        const KernelShape &kernel) {
-  constexpr int64_t kFew = 16;
-  constexpr double kOneOfTwo = 1.7, kOneOfMore = 2.2;
-  int64_t beyond = getRowsBeyond(problem, kernel);
-  if (beyond <= kFew)
-    return 0;
-  double boxes = double(ceilDiv(problem.n, kernel.config.tileN)) *
-                 ceilDiv(problem.k, kBlock) /
-                 (kernel.sharesA ? kernel.config.cluster.n : 1);
-  if (isRowOfTwo(problem, kernel))
-    boxes *= problem.m <= 2 * kernel.config.tileM ? kOneOfTwo : kOneOfMore;
-  return double(problem.batch) * beyond * boxes * machine.fillPs / 1e6;
-}
-
-/// How much longer a CTA waits for its K blocks because of rows beyond M, and
-/// of columns beyond N if it has one tile: the longer, the more CTAs ask for
-/// the same rows at a time (benchmark/notes/every-m.md).
-static double getFillWaitUs(const Machine &machine, const Problem &problem,
-                            const KernelShape &kernel, int64_t resident,
-                            int64_t blocksOfOne, int64_t waves) {
-  int64_t rows = ceilDiv(problem.m, kernel.config.tileM),
-          columns = ceilDiv(problem.n, kernel.config.tileN);
-  double asked = 0;
-  if (!isRowOfTwo(problem, kernel))
-    asked += double(getRowsBeyond(problem, kernel)) *
-             std::min(columns, resident) * ceilDiv(columns, resident);
-  if (waves == 1)
-    asked += double(columns * kernel.config.tileN - problem.n) * rows;
-  return machine.fillWaitPs * asked * blocksOfOne / 1e6;
-}
-
 /// TMA stores the rows of boxes one by one, however short they are.
 static double getStoreUs(const Machine &machine, const Problem &problem,
                          const KernelShape &kernel) {
@@ -351,8 +288,7 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
   if (kernel.warpgroups) {
     constexpr double kCoolUs = 40, kHotUs = 120;
     double &tensor = result.bounds[static_cast<int>(Bound::Tensor)];
-    result.heat =
-        std::clamp((tensor - kCoolUs) / (kHotUs - kCoolUs), 0.0, 1.0);
+    result.heat = std::clamp((tensor - kCoolUs) / (kHotUs - kCoolUs), 0.0, 1.0);
     // SMs that idle in the last wave leave some of their power to the others.
     constexpr double kIdle = 0.65, kWarm = 0.5, kZeroShare = 0.12;
     double waves = double(result.tiles) / machine->multiprocessors;

@@ -75,7 +75,7 @@ double KernelModel::getSpreadShare(const Problem &problem,
                     (kLong - kShort);
     share = most * std::max(free, 0.0) * std::clamp(length, 0.0, 1.0);
   }
-  bool loses = rows && kernel.warpgroups == 2 &&
-               problem.m > 2 * kernel.config.tileM;
+  bool loses =
+      rows && kernel.warpgroups == 2 && problem.m > 2 * kernel.config.tileM;
   return share + (loses ? kOfRowsOfTwo : 0);
 }

@@ -272,7 +272,9 @@ TEST(CostModel, RowsBeyondMCost) {
 TEST(CostModel, TheRowOfTilesWithRowsBeyondMHoldsUpTheOthers) {
   KernelShape kernel = warpgroupKernel(128, 192);
   // 42 rows, 128 boxes, 128 K blocks: with one row of tiles, two and three.
-  auto get = [&](int64_t m) { return predict(h200, {m, 24576, 16384}, kernel); };
+  auto get = [&](int64_t m) {
+    return predict(h200, {m, 24576, 16384}, kernel);
+  };
   double alone = 42 * 128 * 128 * h200.fillPs / 1e6;
   EXPECT_DOUBLE_EQ(get(86).fill, alone);
   EXPECT_GT(get(214).fill, alone);

@@ -163,8 +163,8 @@ ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
   double best = std::numeric_limits<double>::infinity();
   auto &known = candidates[op];
   auto add = [&](const GemmConfig &config, const Candidate &candidate) {
-    auto times = candidate ? candidate->predict(problem, kAlike * best)
-                           : std::nullopt;
+    auto times =
+        candidate ? candidate->predict(problem, kAlike * best) : std::nullopt;
     if (!times)
       return times;
     size_t first = all.size();
