@@ -25,10 +25,16 @@ static bool isOneOfSeveral(const Problem &problem, const KernelShape &kernel) {
   return kernel.warpgroups == 2 && problem.m > kernel.config.tileM;
 }
 
+/// True if each of two warpgroups has one product of a tile.
+static bool hasTwoProducts(const KernelShape &kernel) {
+  return kernel.warpgroups == 2 && kernel.config.tileM == 2 * kProductRows;
+}
+
+bool KernelModel::mayGainByZeros() const { return hasTwoProducts(kernel); }
+
 double tuning::getZeros(const Problem &problem, const KernelShape &kernel) {
   constexpr double kFew = 0.03;
-  if (!isOneOfSeveral(problem, kernel) ||
-      kernel.config.tileM > kProductRows * kernel.warpgroups)
+  if (!isOneOfSeveral(problem, kernel) || !hasTwoProducts(kernel))
     return 0;
   double beyond = getRowsBeyond(problem, kernel),
          zeros = beyond / (double(problem.m) + beyond);

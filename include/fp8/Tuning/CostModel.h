@@ -84,6 +84,9 @@ public:
   KernelModel(const Machine &machine, const KernelShape &kernel);
 
   const KernelShape &getKernel() const { return kernel; }
+  /// True if rows of zeros beyond M may save power: if each of two warpgroups
+  /// has one product of a tile.
+  bool mayGainByZeros() const;
 
   /// The times of all launches; the kernel's configuration names none. None if
   /// it is clear at once that all take longer than `mostUs`.

@@ -179,8 +179,8 @@ ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
     const Candidate &usual = edges.getUsual(*this, op, config, extents.m);
     auto times = add(config, usual);
     // Rows of zeros draw less power than rows that are computed twice.
-    if (times && config.edgeFirst && times->serial.heat > 0 &&
-        extents.m % config.tileM != 0) {
+    if (times && config.edgeFirst && extents.m % config.tileM != 0 &&
+        usual->mayGainByZeros() && times->serial.heat > 0) {
       config.edgeFirst = false;
       add(config, edges.get(*this, op, config));
     }
