@@ -96,9 +96,16 @@ static std::string getReason(const ConfigChoice &choice) {
   case ConfigSource::Table:
     return "from the tuned table; the model would choose " + describe(best);
   default:
-    return describe(best) + (choice.ranked.size() > 1
-                                 ? "; " + compare(best, choice.ranked[1])
-                                 : std::string());
+    // The same with the other edge says little.
+    auto other = llvm::find_if(llvm::drop_begin(choice.ranked),
+                               [&](const RankedConfig &one) {
+                                 GemmConfig config = one.config;
+                                 config.edgeFirst = best.config.edgeFirst;
+                                 return !(config == best.config);
+                               });
+    return describe(best) + (other == choice.ranked.end()
+                                 ? std::string()
+                                 : "; " + compare(best, *other));
   }
 }
 

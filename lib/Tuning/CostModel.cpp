@@ -284,19 +284,18 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
     result.bounds[static_cast<int>(Bound::Promotion)] =
         double(result.waves - 1) * epilogueUs;
   // The power limit holds where products last, which was measured on Hopper.
-  result.heat = 0;
   if (kernel.warpgroups) {
     constexpr double kCoolUs = 40, kHotUs = 120;
     double &tensor = result.bounds[static_cast<int>(Bound::Tensor)];
-    result.heat = std::clamp((tensor - kCoolUs) / (kHotUs - kCoolUs), 0.0, 1.0);
+    double heat = std::clamp((tensor - kCoolUs) / (kHotUs - kCoolUs), 0.0, 1.0);
     // SMs that idle in the last wave leave some of their power to the others.
     constexpr double kIdle = 0.65, kWarm = 0.5, kZeroShare = 0.12;
     double waves = double(result.tiles) / machine->multiprocessors;
     waves += kIdle * (double(result.waves) - waves);
     std::array<double, 2> limits = {tensor, waves * blocksOfOne * powerUs};
-    tensor += result.heat * (combine(limits.begin(), limits.end()) - tensor);
+    tensor += heat * (combine(limits.begin(), limits.end()) - tensor);
     tensor *= 1 - getZeros(problem, kernel) * kZeroShare *
-                      std::min(result.heat / kWarm, 1.0);
+                      std::min(heat / kWarm, 1.0);
   }
   result.bounds[static_cast<int>(Bound::L2)] *=
       std::min(result.tiles, resident);

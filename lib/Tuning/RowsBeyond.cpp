@@ -25,16 +25,24 @@ static bool isOneOfSeveral(const Problem &problem, const KernelShape &kernel) {
   return kernel.warpgroups == 2 && problem.m > kernel.config.tileM;
 }
 
-/// True if each of two warpgroups has one product of a tile.
-static bool hasTwoProducts(const KernelShape &kernel) {
-  return kernel.warpgroups == 2 && kernel.config.tileM == 2 * kProductRows;
+/// True if each of two warpgroups has one product of a wide tile. Others were
+/// measured to gain nothing by zeros: narrow tiles wait for rows beyond M, and
+/// the times of tiles of 256 rows then spread.
+static bool mayGainByZeros(const KernelShape &kernel) {
+  constexpr int64_t kWide = 144;
+  return kernel.warpgroups == 2 && kernel.config.tileM == 2 * kProductRows &&
+         kernel.config.tileN >= kWide;
 }
 
-bool KernelModel::mayGainByZeros() const { return hasTwoProducts(kernel); }
+bool KernelModel::gainsByZeros(const Problem &problem) const {
+  KernelShape last = kernel;
+  last.config.edgeFirst = false;
+  return getZeros(problem, last) > 0;
+}
 
 double tuning::getZeros(const Problem &problem, const KernelShape &kernel) {
   constexpr double kFew = 0.03;
-  if (!isOneOfSeveral(problem, kernel) || !hasTwoProducts(kernel))
+  if (!isOneOfSeveral(problem, kernel) || !mayGainByZeros(kernel))
     return 0;
   double beyond = getRowsBeyond(problem, kernel),
          zeros = beyond / (double(problem.m) + beyond);

@@ -8,8 +8,8 @@
 
 namespace fp8::tuning {
 
-/// The share of a kernel's products that are of zeros, from 0 to 1, where these
-/// save power. Tiles of 256 rows gain nothing by them.
+/// The share of a kernel's products that are of zeros, from 0 to 1, if these
+/// save power where products last; else 0.
 double getZeros(const Problem &problem, const KernelShape &kernel);
 
 /// What copies of rows beyond M take alone, in us: TMA requests them from L2

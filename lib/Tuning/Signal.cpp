@@ -57,7 +57,7 @@ double KernelModel::getSignalUs(const Problem &problem,
 /// clusters keep them together. A short loop does not notice. CTAs that share
 /// columns of B are launched in clusters of two, which lose little; those of
 /// swapped tiles have few rows to gain by that. More than two rows of tiles of
-/// two warpgroups lose their bands, unless the configuration names one.
+/// two warpgroups lose their bands.
 double KernelModel::getSpreadShare(const Problem &problem,
                                    const Prediction &prediction) const {
   constexpr double kMost = 0.4, kMostOfRows = 0.08, kNearlyAll = 0.9,

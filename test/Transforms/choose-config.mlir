@@ -20,22 +20,26 @@
 // RUN: %{h100} problem=1x36864x18432" | FileCheck %s --check-prefix=STREAM
 // STREAM: {{^}}  tile = 8 x 64 x 128, launch = programmatic, signal = wait, by the model
 // RUN: %{h100} problem=473x9216x7168" | FileCheck %s --check-prefix=NINTHS
-// NINTHS: {{^}}  tile = 128 x 144 x 128, l2_promotion = 128, launch = programmatic{{(, edge = first)?}}, by the model
+// NINTHS: {{^}}  tile = 128 x 144 x 128, l2_promotion = 128, launch = programmatic, edge = first, by the model
 // With 12 columns of tiles 11 rows are computed at a time.
 // RUN: %{h100} problem=4096x2304x5120" | FileCheck %s --check-prefix=RECTANGLE
 // RECTANGLE: {{^}}  tile = 128 x 192 x 128, band = 11, launch = programmatic, edge = first, by the model
-// A product that reaches the power limit multiplies zeros beyond M, unless there are many of them.
-// RUN: %{h100} problem=214x24576x16384" | FileCheck %s --check-prefix=ZEROS
+// A product that reaches the power limit multiplies zeros beyond M, unless there are many of them. A kernel that serves every M never does.
+// RUN: sed 's/%a: memref<?x?xf8/%a: memref<214x?xf8/; s/: memref<?x?xf8E4M3FN>, memref<?x?xf32, strided/: memref<214x?xf8E4M3FN>, memref<?x?xf32, strided/' %t.mlir > %t.214.mlir
+// RUN: fp8-opt %t.214.mlir -o /dev/null --fp8-explain-config="chip=sm_90a problem=?x24576x16384 top=0" | FileCheck %s --check-prefix=ZEROS
 // ZEROS: {{^}}  tile = 128 x 192 x 128, l2_promotion = 128, launch = programmatic, signal = wait, by the model
-// RUN: %{h100} problem=404x7168x16384" | FileCheck %s --check-prefix=COPIES
-// COPIES: {{^}}  tile = {{.*}}edge = first, by the model
-// One band has 9 to 18 rows of tiles, if they are long.
+// ZEROS: would take {{[0-9.]+}}, its tensor
+// RUN: fp8-opt %t.mlir -o /dev/null --fp8-explain-config="chip=sm_90a problem=214x24576x16384 top=0" | FileCheck %s --check-prefix=EVERY
+// EVERY: {{^}}  tile = 128 x 192 x 128, l2_promotion = 128, launch = programmatic, edge = first, signal = wait, by the model
+// RUN: fp8-opt %t.214.mlir -o /dev/null --fp8-explain-config="chip=sm_90a problem=?x24576x1024 top=0" | FileCheck %s --check-prefix=COOL
+// COOL: {{^}}  tile = {{.*}}, edge = first{{.*}}, by the model
+// One band has 9 to 18 rows of tiles, if products last and columns are many.
 // RUN: %{h100} problem=1395x18432x4096" | FileCheck %s --check-prefix=BAND
-// BAND: {{^}}  tile = 128 x 192 x 128, band = 11,
+// BAND: {{^}}  tile = 128 x 192 x 128, band = 18,
 // RUN: %{h100} problem=1395x2112x4096" | FileCheck %s --check-prefix=BANDS
-// BANDS-NOT: band = 11
-// BANDS: {{^}}  tile = 128 x
-// BANDS-NOT: band = 11, {{.*}}by the model
+// RUN: %{h100} problem=1395x18432x1024" | FileCheck %s --check-prefix=BANDS
+// BANDS-NOT: band = 18{{.*}}by the model
+// BANDS: by the model
 // RUN: %{h100} problem=1x4096x7168" | FileCheck %s --check-prefix=FEW
 // FEW: {{^}}  tile = 16 x 64 x 128, split_k = 2, launch = programmatic, signal = wait, by the model
 // The choice is the same where the caller promises that B is constant.

@@ -60,7 +60,6 @@ struct Prediction {
   double epilogue; ///< of all of a CTA's tiles
   double fill;     ///< the time of rows beyond M alone
   double fillWait; ///< what a CTA waits in its loops for them, and beyond N
-  double heat;     ///< how much the power limit holds, from 0 to 1
   /// The time of the loops for each bound alone.
   std::array<double, kNumBounds> bounds;
   int64_t tiles;    ///< of CTAs
@@ -84,9 +83,9 @@ public:
   KernelModel(const Machine &machine, const KernelShape &kernel);
 
   const KernelShape &getKernel() const { return kernel; }
-  /// True if rows of zeros beyond M may save power: if each of two warpgroups
-  /// has one product of a tile.
-  bool mayGainByZeros() const;
+  /// True if rows of zeros beyond M save power in the problem, where the last
+  /// tile is at the edge of M and products last.
+  bool gainsByZeros(const Problem &problem) const;
 
   /// The times of all launches; the kernel's configuration names none. None if
   /// it is clear at once that all take longer than `mostUs`.

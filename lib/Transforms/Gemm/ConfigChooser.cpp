@@ -70,8 +70,13 @@ static void rankLaunches(const GemmConfig &config,
   auto add = [&](const tuning::Prediction &time, bool programmatic,
                  bool signalsAtWait) {
     ranked.push_back({config, time, &model.getKernel()});
-    ranked.back().config.programmatic = programmatic;
-    ranked.back().config.signalsAtWait = signalsAtWait;
+    GemmConfig &added = ranked.back().config;
+    added.programmatic = programmatic;
+    added.signalsAtWait = signalsAtWait;
+    // Its rows of tiles are one band by default, and B's first copy waits for
+    // no division.
+    if (signalsAtWait && added.band == GemmSchedule::kOneBand)
+      added.band = 0;
   };
   bool mayBeEarly = model.getKernel().warpgroups != 0;
   switch (launch) {
@@ -166,21 +171,21 @@ ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
     auto times =
         candidate ? candidate->predict(problem, kAlike * best) : std::nullopt;
     if (!times)
-      return times;
+      return;
     size_t first = all.size();
     rankLaunches(config, *candidate, *times, launch, all);
     if (onlyBest)
       for (const RankedConfig &one : llvm::drop_begin(all, first))
         best = std::min(best, one.prediction.total);
-    return times;
   };
+  bool isExact = knowsM(op);
   for (GemmConfig &config : configs) {
     EitherEdge &edges = known[getKey(config)];
     const Candidate &usual = edges.getUsual(*this, op, config, extents.m);
-    auto times = add(config, usual);
-    // Rows of zeros draw less power than rows that are computed twice.
-    if (times && config.edgeFirst && extents.m % config.tileM != 0 &&
-        usual->mayGainByZeros() && times->serial.heat > 0) {
+    add(config, usual);
+    // Rows of zeros may draw less power than rows that are computed twice. With
+    // another M they may cost much.
+    if (isExact && config.edgeFirst && usual->gainsByZeros(problem)) {
       config.edgeFirst = false;
       add(config, edges.get(*this, op, config));
     }
@@ -322,14 +327,29 @@ std::optional<GemmExtents> ConfigChooser::getExtents(BlockwiseGemmOp op) const {
                      orGuess(extents[2]), std::max<int64_t>(batch, 1)};
 }
 
+bool ConfigChooser::knowsM(BlockwiseGemmOp op) const {
+  int64_t axis = op.getBatchAxes();
+  auto isKnown = [](Value memref, int64_t axis) {
+    return !cast<MemRefType>(memref.getType()).isDynamicDim(axis);
+  };
+  return isKnown(op.getD(), axis) || isKnown(op.getA(), axis) ||
+         isKnown(op.getAScale(), axis + 1) ||
+         (hintIsExact && !ShapedType::isDynamic(hint[0]));
+}
+
 std::optional<GemmConfig>
 ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   const TunedTable::Entry *entry = table ? table->lookup(extents) : nullptr;
   if (!entry)
     return std::nullopt;
   GemmConfig config = entry->config;
+  EitherEdge &edges = entries[op][entry];
+  // It was measured with its own edge, if M has one.
+  bool isItself = entry->m == extents.m && extents.m % config.tileM != 0 &&
+                  !config.edgeFirst && knowsM(op);
   const Candidate &candidate =
-      entries[op][entry].getUsual(*this, op, config, extents.m);
+      isItself ? edges.get(*this, op, config)
+               : edges.getUsual(*this, op, config, extents.m);
   if (!candidate)
     return std::nullopt;
   if (launch != LaunchChoice::Fastest)

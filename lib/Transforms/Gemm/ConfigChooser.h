@@ -81,7 +81,10 @@ public:
 
   /// Replaces M, N and K of the options: each an extent, or
   /// ShapedType::kDynamic.
-  void setHint(const std::array<int64_t, 3> &extents) { hint = extents; }
+  void setHint(const std::array<int64_t, 3> &extents) {
+    hint = extents;
+    hintIsExact = true;
+  }
 
   const chip::Chip &getChip() const { return chip; }
   const chip::Machine &getMachine() const { return *chip.machine; }
@@ -98,6 +101,9 @@ private:
   /// What the op's types say of its extents, else the hint, else a guess; none
   /// if all of M, N and K would be guessed.
   std::optional<GemmExtents> getExtents(BlockwiseGemmOp op) const;
+
+  /// True if M is in the op's types, or the kernel serves no other M.
+  bool knowsM(BlockwiseGemmOp op) const;
 
   /// A candidate of an op with either edge, each worked out where it is first
   /// asked for.
@@ -145,6 +151,7 @@ private:
   std::shared_ptr<const MachineFile> measured; ///< null if it is built in
   /// M, N and K, or ShapedType::kDynamic.
   std::array<int64_t, 3> hint;
+  bool hintIsExact = false; ///< the kernel serves no other problem
   std::optional<TunedTable> table;
   LaunchChoice launch = LaunchChoice::Fastest;
   /// Of the ops that were asked about: the candidates by what tells them apart,

@@ -27,6 +27,8 @@ class GemmSchedule : public GemmConfig {
 public:
   /// Rows of clusters' tiles that are computed together, for L2.
   static constexpr int64_t kBand = 8;
+  /// A band of all rows of tiles, where they are so many at most.
+  static constexpr int64_t kOneBand = 18;
   /// Answers of cluster launch control under way, and tiles that the scheduler
   /// may be ahead of the load role.
   static constexpr int64_t kWorkStages = 2;

@@ -57,16 +57,19 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
       int64_t columns =
           std::max<int64_t>(llvm::divideCeil(extents.n, tileN), 1);
       int64_t rows = chip.machine->multiprocessors / columns;
-      int64_t rowsOfTiles = llvm::divideCeil(extents.m, tileM);
       if (tileM == 2 * kMmaRows && rows > kBand && rows <= kMostRows &&
           extents.m > rows * tileM)
         config.band = rows;
-      // Where they are many, a band of all rows reads B once
-      // (benchmark/notes/order.md).
-      constexpr int64_t kManyColumns = 32, kMostRowsOfTiles = 18;
-      if (tileM == 2 * kMmaRows && columns >= kManyColumns &&
-          rowsOfTiles > kBand && rowsOfTiles <= kMostRowsOfTiles)
-        config.band = rowsOfTiles;
+      // A band of all rows reads B once. It gains in products of 60 us and more
+      // whose rows of A stay in L2 (benchmark/notes/order.md).
+      constexpr int64_t kManyColumns = 32, kMostK = 8192;
+      constexpr double kLongProducts = 4e10;
+      int64_t rowsOfTiles = llvm::divideCeil(extents.m, tileM);
+      if (tileM == 2 * kMmaRows && extents.batch == 1 &&
+          columns >= kManyColumns && extents.k <= kMostK &&
+          double(extents.m) * extents.n * extents.k >= kLongProducts &&
+          rowsOfTiles > kBand && rowsOfTiles <= kOneBand)
+        config.band = kOneBand;
       add(config);
     }
   // Clusters gain where the power limit holds, for less is read from L2. They
