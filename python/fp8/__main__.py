@@ -22,7 +22,7 @@ def _version() -> list[str]:
 
 
 def _shared_library() -> list[str]:
-    return [f"{_library.library_path()}, version {_library.version()}"]
+    return [f"{_library.library_path()}, version {_library.version()}, build {_cache.build_id()}"]
 
 
 def _chips() -> list[str]:

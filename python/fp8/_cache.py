@@ -44,9 +44,13 @@ def directory() -> Path | None:
 _build_id = functools.lru_cache(maxsize=None)(_elf.build_id)
 
 
+def build_id() -> str:
+    """Tells builds of the compiler of one version apart, and not the copies of one."""
+    return _build_id(_library.library_path())
+
+
 def _library_identity() -> str:
-    """Tells builds of the compiler apart, and not the copies of one."""
-    return f"{_library.version()} {_build_id(_library.library_path())}"
+    return f"{_library.version()} {build_id()}"
 
 
 def key(*parts: str | bytes) -> str:

@@ -58,7 +58,7 @@ def test_main_tells_of_the_installation(tmp_path):
     assert done.returncode == 0, done.stderr
     lines = dict(line.split(None, 1) for line in done.stdout.splitlines())
     assert lines["fp8"].startswith(f"{fp8.__version__}, Python 3.")
-    assert lines["library"].endswith(f"libfp8.so, version {fp8.version()}")
+    assert re.search(rf"libfp8\.so, version {re.escape(fp8.version())}, build [0-9a-f]{{40,}}$", lines["library"])
     assert lines["chips"] == ", ".join(fp8.chips())
     assert lines["devices"].startswith("none: no CUDA driver: cannot load /none/libcuda.so")
     assert lines["ptxas"] == f"{ptxas}, CUDA 13.7"
