@@ -33,6 +33,11 @@
 // EVERY: {{^}}  tile = 128 x 192 x 128, l2_promotion = 128, launch = programmatic, edge = first, signal = wait, by the model
 // RUN: fp8-opt %t.214.mlir -o /dev/null --fp8-explain-config="chip=sm_90a problem=?x24576x1024 top=0" | FileCheck %s --check-prefix=COOL
 // COOL: {{^}}  tile = {{.*}}, edge = first{{.*}}, by the model
+// An entry of the table has the edge that was measured, but for a kernel that serves every M.
+// RUN: fp8-opt %t.214.mlir --fp8-choose-config="chip=sm_90a problem=?x5120x640 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=MEASURED
+// MEASURED: config <tile = 128 x 56 x 128, stages = 2>
+// RUN: fp8-opt %t.mlir --fp8-choose-config="chip=sm_90a problem=214x5120x640 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=SERVES
+// SERVES: config <tile = 128 x 56 x 128, stages = 2, edge = first>
 // One band has 9 to 18 rows of tiles, if products last and columns are many.
 // RUN: %{h100} problem=1395x18432x4096" | FileCheck %s --check-prefix=BAND
 // BAND: {{^}}  tile = 128 x 192 x 128, band = 18,
