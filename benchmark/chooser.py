@@ -24,7 +24,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIGNAL = ", signal = wait"
 OURS = "fp8"
-ONE_BAND = 18
+ONE_BAND = 18  # GemmSchedule::kOneBand
 
 # The types of A's scales and B's: of blocks of 128 elements of K, or of MXFP8.
 SCALES = {"f32": ("memref<{kb}x{m}xf32, strided<[{stride}, 1]>>", "memref<{nb}x{kb}xf32>"),

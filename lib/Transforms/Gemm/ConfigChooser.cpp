@@ -73,8 +73,8 @@ static void rankLaunches(const GemmConfig &config,
     GemmConfig &added = ranked.back().config;
     added.programmatic = programmatic;
     added.signalsAtWait = signalsAtWait;
-    // Its rows of tiles are one band by default, and B's first copy waits for
-    // no division.
+    // Without a band such a kernel runs its tiles in the same order, and B's
+    // first copy waits for no division.
     if (signalsAtWait && added.band == GemmSchedule::kOneBand)
       added.band = 0;
   };
@@ -294,22 +294,29 @@ FailureOr<ConfigChooser> ConfigChooser::create(ModuleOp module, StringRef pass,
   return chooser;
 }
 
+static int64_t dim(Value memref, int64_t axis) {
+  return cast<MemRefType>(memref.getType()).getDimSize(axis);
+}
+
+static int64_t firstKnown(std::initializer_list<int64_t> extents) {
+  for (int64_t extent : extents)
+    if (!ShapedType::isDynamic(extent))
+      return extent;
+  return ShapedType::kDynamic;
+}
+
+/// M, if the op's types say it. Where an operand says nothing another may.
+static int64_t getStaticM(BlockwiseGemmOp op) {
+  int64_t axis = op.getBatchAxes();
+  return firstKnown({dim(op.getD(), axis), dim(op.getA(), axis),
+                     dim(op.getAScale(), axis + 1)});
+}
+
 std::optional<GemmExtents> ConfigChooser::getExtents(BlockwiseGemmOp op) const {
-  // Where an operand says nothing another may.
   constexpr int64_t kGuess = 4096;
   int64_t axis = op.getBatchAxes();
-  auto dim = [](Value memref, int64_t axis) {
-    return cast<MemRefType>(memref.getType()).getDimSize(axis);
-  };
-  auto firstKnown = [](std::initializer_list<int64_t> extents) {
-    for (int64_t extent : extents)
-      if (!ShapedType::isDynamic(extent))
-        return extent;
-    return ShapedType::kDynamic;
-  };
   std::array<int64_t, 3> extents = {
-      firstKnown({dim(op.getD(), axis), dim(op.getA(), axis),
-                  dim(op.getAScale(), axis + 1), hint[0]}),
+      firstKnown({getStaticM(op), hint[0]}),
       firstKnown({dim(op.getD(), axis + 1), dim(op.getB(), axis), hint[1]}),
       firstKnown(
           {dim(op.getA(), axis + 1), dim(op.getB(), axis + 1), hint[2]})};
@@ -328,13 +335,8 @@ std::optional<GemmExtents> ConfigChooser::getExtents(BlockwiseGemmOp op) const {
 }
 
 bool ConfigChooser::knowsM(BlockwiseGemmOp op) const {
-  int64_t axis = op.getBatchAxes();
-  auto isKnown = [](Value memref, int64_t axis) {
-    return !cast<MemRefType>(memref.getType()).isDynamicDim(axis);
-  };
-  return isKnown(op.getD(), axis) || isKnown(op.getA(), axis) ||
-         isKnown(op.getAScale(), axis + 1) ||
-         (hintIsExact && !ShapedType::isDynamic(hint[0]));
+  return !ShapedType::isDynamic(firstKnown(
+      {getStaticM(op), hintIsExact ? hint[0] : ShapedType::kDynamic}));
 }
 
 std::optional<GemmConfig>
