@@ -46,7 +46,7 @@ static void addLinearPasses(OpPassManager &pm,
     pm.addPass(createFp8Profile());
   // So does a wait that gives up.
   if (!options.debugWaits)
-    pm.addPass(createFp8UnrollLaps());
+    addLoopCopyPasses(pm);
 }
 
 /// Phase 3, its first half: rings as barriers.

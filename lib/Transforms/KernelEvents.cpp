@@ -19,9 +19,9 @@ LogicalResult mlir::fp8::addEvents(ModuleOp module, StringRef chip,
   OwningOpRef<ModuleOp> copy = makeLinearCopy(module, chip);
   if (!copy)
     return failure();
-  // PTX is made of kernels whose laps are unrolled.
+  // PTX is made of kernels whose loops are copied.
   PassManager passes(module.getContext());
-  passes.addPass(createFp8UnrollLaps());
+  addLoopCopyPasses(passes);
   if (failed(passes.run(*copy)))
     return failure();
   llvm::StringMap<gpu::GPUFuncOp> byName;

@@ -94,3 +94,9 @@ struct UnrollLapsPass
 };
 
 } // namespace
+
+void mlir::fp8::addLoopCopyPasses(OpPassManager &passes) {
+  // Copies have fewer values, which unrolling multiplies.
+  passes.addPass(createFp8UnswitchScales());
+  passes.addPass(createFp8UnrollLaps());
+}

@@ -38,7 +38,9 @@ const std::vector<std::string> kPipelines = {
     "fp8-pipeline-graph{output=/dev/null}",
     "fp8-choose-config{chip=sm_90a},fp8-structure-gemm{chip=sm_90a}",
     "fp8-structure-gemm,inline,fp8-flatten-scopes,fp8-verify-linearity",
-    "fp8-flatten-scopes,canonicalize,cse,fp8-lower-tile-loops,fp8-unroll-laps",
+    "fp8-flatten-scopes,canonicalize,cse,fp8-lower-tile-loops,fp8-unswitch-"
+    "scales,"
+    "fp8-unroll-laps",
     "convert-fp8-to-nvvm,canonicalize,cse",
     "canonicalize,cse,loop-invariant-code-motion,sccp,fp8-verify-linearity",
     "inline,symbol-dce,remove-dead-values,fp8-verify-linearity"};

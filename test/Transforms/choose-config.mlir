@@ -93,9 +93,9 @@ func.func @fewer(%a: memref<12x2048xf8E4M3FN>, %as: memref<16x12xf32>, %b: memre
 
 // An entry of the table that is no kernel is passed over.
 // CHECK-LABEL: func.func @many
-// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128, band = 12, launch = programmatic>
+// CHECK: outs({{.*}}) config <tile = 128 x 176 x 128, band = 11, launch = programmatic>
 // TUNED-LABEL: func.func @many
-// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128, band = 12, launch = programmatic>
+// TUNED: outs({{.*}}) config <tile = 128 x 176 x 128, band = 11, launch = programmatic>
 // BLACKWELL-LABEL: func.func @many
 // BLACKWELL: outs({{.*}}) config <tile = 256 x {{[0-9]+}} x 128, cta_group = 2
 func.func @many(%a: memref<4096x7168xf8E4M3FN>, %as: memref<56x4096xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<4096x2112xbf16>) {

@@ -5,12 +5,16 @@
 #define FP8_TRANSFORMS_PASSES_H
 
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
 
 namespace mlir::fp8 {
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "fp8/Transforms/Passes.h.inc"
+
+/// Adds the passes that copy the bodies of loops, the last to phase 2.
+void addLoopCopyPasses(OpPassManager &passes);
 
 } // namespace mlir::fp8
 

@@ -234,6 +234,84 @@ def Fp8UnrollLaps : Pass<"fp8-unroll-laps"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def Fp8UnswitchScales : Pass<"fp8-unswitch-scales", "::mlir::ModuleOp"> {
+  let summary = "copies loops of products for each place where a block of B scales can end in a tile";
+  let description = [{
+    A tile whose columns lie in two blocks of B scales multiplies each part of its columns by the scale of one of them. Which block that is
+    depends on where the first block ends in the tile, so the body of a loop over K blocks selects a scale for each part. This pass selects
+    the body instead, in front of the loop: `n` columns at which a part begins make `n + 1` copies.
+
+    A select has the form `split > column ? first : second`, with a constant column. Its result is a B scale of `fp8.promote`, and the loop does
+    not compute `split`. The pass copies the outermost such loop, if its products are in the registers of warpgroups and eight copies are enough.
+
+    Requires: phase 1 or 2. A module with `--fp8-profile` is unchanged: stamps in each copy would take registers.
+
+    Before:
+
+    ```mlir
+    !a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+    !b = !fp8.tile<96x128xf8E4M3FN, swizzle_128b>
+    !s = !fp8.tile<1x128xf32>
+    !sum = !fp8.fragment<128x96xf32, 8, warpgroups>
+    func.func @before(%a: !a, %b: !b, %s: !s, %sum: !sum, %scales: memref<?x2xf32>, %split: index, %count: index) -> !sum
+        attributes {fp8.linear} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c48 = arith.constant 48 : index
+      %result = scf.for %i = %c0 to %count step %c1 iter_args(%sums = %sum) -> !sum {
+        %first = memref.load %scales[%i, %c0] : memref<?x2xf32>
+        %second = memref.load %scales[%i, %c1] : memref<?x2xf32>
+        %is_first = arith.cmpi ugt, %split, %c48 : index
+        %right = arith.select %is_first, %first, %second : f32
+        %pending = fp8.warpgroup_mma %a, %b : !a, !b -> !fp8.pending<!sum>
+        %product = fp8.wait_mma %pending : !fp8.pending<!sum>
+        %more = fp8.promote %sums, %product scales(%s, %first, %right) : !sum, !sum, !s
+        scf.yield %more : !sum
+      }
+      return %result : !sum
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+    !b = !fp8.tile<96x128xf8E4M3FN, swizzle_128b>
+    !s = !fp8.tile<1x128xf32>
+    !sum = !fp8.fragment<128x96xf32, 8, warpgroups>
+    func.func @after(%a: !a, %b: !b, %s: !s, %sum: !sum, %scales: memref<?x2xf32>, %split: index, %count: index) -> !sum
+        attributes {fp8.linear} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c48 = arith.constant 48 : index
+      %is_first = arith.cmpi ugt, %split, %c48 : index
+      %result = scf.if %is_first -> !sum {
+        %one = scf.for %i = %c0 to %count step %c1 iter_args(%sums = %sum) -> !sum {
+          %first = memref.load %scales[%i, %c0] : memref<?x2xf32>
+          %pending = fp8.warpgroup_mma %a, %b : !a, !b -> !fp8.pending<!sum>
+          %product = fp8.wait_mma %pending : !fp8.pending<!sum>
+          %more = fp8.promote %sums, %product scales(%s, %first, %first) : !sum, !sum, !s
+          scf.yield %more : !sum
+        }
+        scf.yield %one : !sum
+      } else {
+        %two = scf.for %i = %c0 to %count step %c1 iter_args(%sums = %sum) -> !sum {
+          %first = memref.load %scales[%i, %c0] : memref<?x2xf32>
+          %second = memref.load %scales[%i, %c1] : memref<?x2xf32>
+          %pending = fp8.warpgroup_mma %a, %b : !a, !b -> !fp8.pending<!sum>
+          %product = fp8.wait_mma %pending : !fp8.pending<!sum>
+          %more = fp8.promote %sums, %product scales(%s, %first, %second) : !sum, !sum, !s
+          scf.yield %more : !sum
+        }
+        scf.yield %two : !sum
+      }
+      return %result : !sum
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def Fp8VerifyLinearity : Pass<"fp8-verify-linearity", "::mlir::ModuleOp"> {
   let summary = "rejects functions that use linear values without fp8.linear";
   let description = [{

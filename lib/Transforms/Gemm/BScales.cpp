@@ -146,7 +146,7 @@ SmallVector<Value> BScales::spread(ValueRange scales) {
     Value scale = scales[block];
     if (within) {
       Value isFirst = arith::CmpIOp::create(
-          builder, loc, arith::CmpIPredicate::ult, constant(within), split);
+          builder, loc, arith::CmpIPredicate::ugt, split, constant(within));
       scale = arith::SelectOp::create(builder, loc, isFirst, scale,
                                       scales[block + 1]);
     }

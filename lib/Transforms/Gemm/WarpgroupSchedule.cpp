@@ -8,6 +8,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::fp8;
 
@@ -28,11 +30,14 @@ static GemmConfig makeCandidate(int64_t tileM, int64_t tileN,
 void WarpgroupSchedule::addCandidates(const CandidateSink &add,
                                       const chip::Chip &chip,
                                       const GemmExtents &extents) {
-  // 112 and 144 make whole waves of N of 7 x 2^k and 9 x 2^k.
+  // 112, 144 and 176 make whole waves of N of 7, 9 and 11 x 2^k.
   SmallVector<int64_t> tileNs = getTileNs();
   tileNs.append({112, 144});
-  for (int64_t tileM : {int64_t(64), int64_t(128), kMostTileRows})
-    for (int64_t tileN : tileNs) {
+  for (int64_t tileM : {int64_t(64), int64_t(128), kMostTileRows}) {
+    SmallVector<int64_t> columnsOfTiles(tileNs);
+    if (tileM == 2 * kMmaRows)
+      columnsOfTiles.push_back(176);
+    for (int64_t tileN : columnsOfTiles) {
       GemmConfig config = makeCandidate(tileM, tileN);
       // The ring costs time in each block, and lanes that load their first
       // scales cost it in each tile. With many waves they lose more
@@ -72,6 +77,7 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
         config.band = kOneBand;
       add(config);
     }
+  }
   // Clusters gain where the power limit holds, for less is read from L2. They
   // lose in small products, and where tiles are short.
   constexpr double kManyProducts = 6e10;
@@ -131,9 +137,14 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
   shape.overlaps = holdsTwoProducts();
   shape.storeColumns = getStoreTile().getColumns();
   shape.asksForBScales = asksForBScales();
-  // Swapped, the columns of D are those of different products.
+  // Swapped, the columns of D are those of different products. Else no block
+  // selects scales where the loop has copies (--fp8-unswitch-scales).
   if (swapsOperands())
     shape.scaleParts = 1;
+  else if (shape.scaleParts > 1 &&
+           std::min(tileN, problem.scaling.bBlock) <=
+               ptxas::kMostLoopCopies * std::gcd(tileN, problem.scaling.bBlock))
+    shape.scaleParts = 2;
 }
 
 //===----------------------------------------------------------------------===//

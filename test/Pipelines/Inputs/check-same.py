@@ -14,7 +14,7 @@ import sys
 
 OUTPUTS = {
     "phase 1": ["--fp8-structure-gemm=chip={chip}", "--mlir-print-debuginfo", "-o", "OUT"],
-    "phase 2": ["--fp8-structure-gemm=chip={chip}", "--inline", "--fp8-flatten-scopes", "--fp8-lower-tile-loops", "--fp8-unroll-laps", "-o", "OUT"],
+    "phase 2": ["--fp8-structure-gemm=chip={chip}", "--inline", "--fp8-flatten-scopes", "--fp8-lower-tile-loops", "--fp8-unswitch-scales", "--fp8-unroll-laps", "-o", "OUT"],
     "phase 3": ["--fp8-structure-gemm=chip={chip}", "--inline", "--fp8-flatten-scopes", "--fp8-lower-tile-loops", "--convert-fp8-to-nvvm", "-o", "OUT"],
     "phase 4": ["--fp8-gemm-to-ptx=chip={chip}", "-o", "OUT"],
     "bytecode": ["--fp8-structure-gemm=chip={chip}", "--emit-bytecode", "-o", "OUT"],
