@@ -36,12 +36,12 @@ static void addLinearPasses(OpPassManager &pm,
   pm.nest<gpu::GPUModuleOp>().addPass(createInlinerPass());
   pm.addPass(createFp8FlattenScopes());
   pm.addPass(createFp8LowerTileLoops());
-  // In front of the unrolling, which makes the proof longer.
+  // Before loops are copied, which makes the proof longer.
   if (options.prove || options.requireProof)
     pm.nest<gpu::GPUModuleOp>().addPass(
         createFp8VerifyProtocol({options.requireProof}));
-  // In front of the unrolling, too: stamps need registers of their own, which
-  // copies of the loop's body leave none of.
+  // Before that, too: stamps need registers of their own, which copies of the
+  // loop's body leave none of.
   if (options.profile)
     pm.addPass(createFp8Profile());
   // So does a wait that gives up.

@@ -7,6 +7,8 @@
 #include "SymbolicRun.h"
 #include "fp8/Proof/Certificate.h"
 
+#include <set>
+
 using namespace fp8::proof;
 
 /// Progress that fails at a branch fails because the branch parts those who
@@ -66,7 +68,7 @@ void Task::certify(const SymbolicRun &run, Manner manner,
 }
 
 /// The limits of a run's effort. Where one pace needs long, another may not.
-static constexpr uint64_t kEfforts[] = {50'000, 3'000'000};
+static constexpr uint64_t kEfforts[] = {50'000, 200'000, 800'000, 3'000'000};
 
 /// Makes the run in each manner until one is a proof, and else looks for a
 /// launch that goes wrong.
@@ -76,6 +78,7 @@ Outcome Task::decide() const {
   std::vector<Stop> stops;
   bool wasTired = true;
   llvm::SmallVector<Manner> left;
+  std::set<Pace> explored;
   for (Pace pace : kPaces)
     left.push_back({pace});
   for (uint64_t effort : kEfforts)
@@ -97,7 +100,7 @@ Outcome Task::decide() const {
       bool isTired = run.getAtoms().isTired();
       if (isTired)
         left.push_back(manner);
-      if (run.hasForecasts())
+      if (run.hasForecasts() && explored.insert(manner.pace).second)
         left.push_back({manner.pace, /*forecasts=*/false});
       // What stops a run by itself says more than that it was stopped.
       if (first && (isTired || !wasTired))

@@ -96,7 +96,7 @@ struct UnrollLapsPass
 } // namespace
 
 void mlir::fp8::addLoopCopyPasses(OpPassManager &passes) {
-  // Copies have fewer values, which unrolling multiplies.
+  // Unswitching removes selects that unrolling would duplicate.
   passes.addPass(createFp8UnswitchScales());
   passes.addPass(createFp8UnrollLaps());
 }

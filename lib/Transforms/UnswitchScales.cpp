@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Copies loops of products for each place where a block of B scales can end
-// within a tile, so that no K block selects scales.
+// within a tile, so that no K block in a loop selects scales.
 
 #include "Gemm/PtxasLimits.h"
 #include "fp8/IR/Fp8.h"
@@ -52,7 +52,8 @@ struct UnswitchScalesPass
 static std::optional<ScaleSelect> matchSelect(arith::SelectOp select) {
   auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
   APInt column;
-  if (!compare || compare.getPredicate() != arith::CmpIPredicate::ugt ||
+  if (!compare || !compare.getLhs().getType().isIndex() ||
+      compare.getPredicate() != arith::CmpIPredicate::ugt ||
       !matchPattern(compare.getRhs(), m_ConstantInt(&column)))
     return std::nullopt;
   return ScaleSelect{select, column.getZExtValue(), compare.getLhs()};
@@ -68,7 +69,8 @@ static std::optional<ScaleSelects> findSelects(scf::ForOp loop) {
     for (Value scale : promote.getBScales()) {
       auto select = scale.getDefiningOp<arith::SelectOp>();
       std::optional<ScaleSelect> match;
-      if (!select || !(match = matchSelect(select)) ||
+      if (!select || !loop->isProperAncestor(select) ||
+          !(match = matchSelect(select)) ||
           !loop.isDefinedOutsideOfLoop(match->split) ||
           (found.split && found.split != match->split))
         continue;
@@ -85,13 +87,14 @@ static std::optional<ScaleSelects> findSelects(scf::ForOp loop) {
   return found;
 }
 
-/// Replaces the selects in `loop` by what they give if the columns below
-/// `count` of the given ones belong to the first block.
+/// Replaces the selects in `loop` by what they give if the first `count` of the
+/// columns belong to the first block.
 static void resolveSelects(scf::ForOp loop, const ScaleSelects &selects,
                            size_t count) {
   loop.walk([&](arith::SelectOp select) {
     std::optional<ScaleSelect> match = matchSelect(select);
-    if (!match || match->split != selects.split)
+    if (!match || match->split != selects.split ||
+        !llvm::is_contained(selects.columns, match->column))
       return;
     bool isFirst = llvm::is_contained(
         ArrayRef(selects.columns).take_front(count), match->column);
@@ -105,7 +108,7 @@ static void resolveSelects(scf::ForOp loop, const ScaleSelects &selects,
 }
 
 /// Builds the copies of `loop` in which `count` columns at most belong to the
-/// first block; the results of the one that runs.
+/// first block. Returns the results of the copy that runs.
 static SmallVector<Value> buildCopies(scf::ForOp loop,
                                       const ScaleSelects &selects, size_t count,
                                       OpBuilder &builder) {

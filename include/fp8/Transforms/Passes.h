@@ -13,7 +13,7 @@ namespace mlir::fp8 {
 #define GEN_PASS_REGISTRATION
 #include "fp8/Transforms/Passes.h.inc"
 
-/// Adds the passes that copy the bodies of loops, the last to phase 2.
+/// Adds the passes that copy loops or their bodies, the last passes of phase 2.
 void addLoopCopyPasses(OpPassManager &passes);
 
 } // namespace mlir::fp8

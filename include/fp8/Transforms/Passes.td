@@ -238,11 +238,12 @@ def Fp8UnswitchScales : Pass<"fp8-unswitch-scales", "::mlir::ModuleOp"> {
   let summary = "copies loops of products for each place where a block of B scales can end in a tile";
   let description = [{
     A tile whose columns lie in two blocks of B scales multiplies each part of its columns by the scale of one of them. Which block that is
-    depends on where the first block ends in the tile, so the body of a loop over K blocks selects a scale for each part. This pass selects
-    the body instead, in front of the loop: `n` columns at which a part begins make `n + 1` copies.
+    depends on where the first block ends in the tile, so the body of a loop over K blocks selects a scale for each part. This pass copies
+    the loop, and chooses a copy before it. `n` columns at which a part begins make `n + 1` copies.
 
     A select has the form `split > column ? first : second`, with a constant column. Its result is a B scale of `fp8.promote`, and the loop does
-    not compute `split`. The pass copies the outermost such loop, if its products are in the registers of warpgroups and eight copies are enough.
+    not compute `split`. The pass copies the outermost such loop, if its products are in the registers of warpgroups, with the operands not
+    swapped, and if it needs at most eight copies.
 
     Requires: phase 1 or 2. A module with `--fp8-profile` is unchanged: stamps in each copy would take registers.
 

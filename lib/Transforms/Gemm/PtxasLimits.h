@@ -108,12 +108,13 @@ inline bool gainsByUnrolling(Type product, int64_t bScales) {
 }
 
 /// The copies of a loop, one for each place where a block of B scales ends
-/// within a tile, that ptxas compiles in a second or two. Sixteen take 3 to 5 s.
+/// within a tile, that ptxas compiles in a second or two. Sixteen take 3 to 5
+/// s.
 inline constexpr int64_t kMostLoopCopies = 8;
 
 /// Whether a loop that promotes such products gains by those copies. Measured:
-/// 1 to 6 % of the time of two warpgroups, 0 to 2 % of one
-/// (benchmark/notes/large-m.md).
+/// up to 6 % of the time of two warpgroups, but for tiles of 80 columns, and up
+/// to 2 % of one (benchmark/notes/large-m.md).
 inline bool gainsByUnswitching(Type product) {
   auto fragment = dyn_cast<FragmentType>(product);
   return fragment && fragment.getLayout() == FragmentLayout::Warpgroups;

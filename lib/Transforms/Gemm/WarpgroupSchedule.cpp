@@ -138,7 +138,7 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
   shape.storeColumns = getStoreTile().getColumns();
   shape.asksForBScales = asksForBScales();
   // Swapped, the columns of D are those of different products. Else no block
-  // selects scales where the loop has copies (--fp8-unswitch-scales).
+  // in the loop selects scales if it has copies (--fp8-unswitch-scales).
   if (swapsOperands())
     shape.scaleParts = 1;
   else if (shape.scaleParts > 1 &&
