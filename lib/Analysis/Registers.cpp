@@ -20,8 +20,10 @@ static constexpr int64_t kRegistersPerQuarter = 16384;
 static constexpr int64_t kMostTaken = 248;
 /// Registers are handed out to threads by eight.
 static constexpr int64_t kGranule = 8;
-/// What a thread that only starts copies gets by with.
-static constexpr int64_t kCopyingThread = 40;
+/// What a thread that only starts copies gets by with; and the less that it
+/// keeps beside three warpgroups or more, whose sums spill otherwise.
+static constexpr int64_t kCopyingThread = 40, kLeastCopyingThread = 32;
+static constexpr int64_t kManyGroups = 3;
 
 static constexpr int64_t kWarpsPerGroup = 4;
 
@@ -70,8 +72,9 @@ void KernelPlan::planRegisters() {
   numIdleWarps = kWarpsPerGroup * groups - numWarps;
   numWarps += numIdleWarps;
   registers.growing = std::move(growing);
-  registers.others = kCopyingThread;
-  int64_t left = share * groups - kCopyingThread * (groups - growingGroups);
+  registers.others =
+      growingGroups < kManyGroups ? kCopyingThread : kLeastCopyingThread;
+  int64_t left = share * groups - registers.others * (groups - growingGroups);
   registers.multiply = std::min<int64_t>(
       kMostTaken, llvm::alignDown(left / growingGroups, kGranule));
   LDBG() << "threads of " << growingGroups << " of " << groups

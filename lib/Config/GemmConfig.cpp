@@ -230,9 +230,12 @@ static std::string findFault(const Number &number, int64_t value) {
 static std::string findFaultOfTile(const GemmConfig &config) {
   int64_t m = config.tileM, n = config.tileN, group = config.ctaGroup;
   bool swapsOperands = group == 1 && m > 0 && m < 128 && m != 64 && m % 8 == 0;
-  if (m != 64 * group && m != 128 * group && m != 256 && !swapsOperands)
+  bool isWhole = m == 64 * group || m == 128 * group || m == 256 ||
+                 (group == 1 && m == 192);
+  if (!isWhole && !swapsOperands)
     return std::string("tile M must be ") +
-           (group == 1 ? "a multiple of 8 up to 128, or 256" : "128 or 256") +
+           (group == 1 ? "a multiple of 8 up to 128, 192 or 256"
+                       : "128 or 256") +
            " with cta_group = " + std::to_string(group) + ", but got " +
            std::to_string(m);
   if (swapsOperands && n % 64)

@@ -79,8 +79,12 @@ public:
     return getProductRows(kernel) / (kProductRows * kernel.warpgroups) *
            product;
   }
+  /// Copies, beside which products read shared memory: B once for each
+  /// warpgroup. The rate is that beside two.
   double getL1() const {
-    return (bytesOfA() + bytesOfB()) / machine.l1BytesPerCycle;
+    constexpr double kOfThree = 1.1;
+    double cycles = (bytesOfA() + bytesOfB()) / machine.l1BytesPerCycle;
+    return kernel.warpgroups > 2 ? kOfThree * cycles : cycles;
   }
   /// For each CTA at work, for all share L2.
   double getL2() const { return bytesFromL2() / machine.l2BytesPerCycle; }

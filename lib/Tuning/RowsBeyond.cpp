@@ -20,9 +20,9 @@ static int64_t getRowsBeyond(const Problem &problem,
 }
 
 /// True if one row of tiles of several has all rows beyond M. Measured with two
-/// warpgroups only.
+/// warpgroups, and taken to hold for three.
 static bool isOneOfSeveral(const Problem &problem, const KernelShape &kernel) {
-  return kernel.warpgroups == 2 && problem.m > kernel.config.tileM;
+  return kernel.warpgroups > 1 && problem.m > kernel.config.tileM;
 }
 
 /// True if each of two warpgroups has one product of a wide tile. Others were

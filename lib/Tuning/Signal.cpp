@@ -57,24 +57,28 @@ double KernelModel::getSignalUs(const Problem &problem,
 /// clusters keep them together. A short loop does not notice. CTAs that share
 /// columns of B are launched in clusters of two, which lose little; those of
 /// swapped tiles have few rows to gain by that. More than two rows of tiles of
-/// two warpgroups lose their bands.
+/// two warpgroups lose their bands; of three, several rows and a long loop lose
+/// more (benchmark/notes/large-m.md).
 double KernelModel::getSpreadShare(const Problem &problem,
                                    const Prediction &prediction) const {
   constexpr double kMost = 0.4, kMostOfRows = 0.08, kNearlyAll = 0.9,
                    kShort = 16, kLong = 40, // K blocks
-      kOfRowsOfTwo = 0.01;
+      kOfRowsOfTwo = 0.01, kOfRowsOfThree = 0.025;
   constexpr int64_t kKeptTogether = 4;
   const config::ClusterShape &cluster = kernel.config.cluster;
   bool rows = hasRows(problem, kernel) && cluster.k == 1;
   double sms = machine->multiprocessors,
-         drawing = double(std::min(prediction.tiles, resident)), share = 0;
+         drawing = double(std::min(prediction.tiles, resident)), share = 0,
+         length = std::clamp((double(countBlocks(problem, kernel)) - kShort) /
+                                 (kLong - kShort),
+                             0.0, 1.0);
   if (2 * drawing > sms && cluster.k < kKeptTogether) {
     double most = rows && !kernel.swapped ? kMostOfRows : kMost,
-           free = (kNearlyAll * sms - drawing) / ((kNearlyAll - 0.5) * sms),
-           length = (double(countBlocks(problem, kernel)) - kShort) /
-                    (kLong - kShort);
-    share = most * std::max(free, 0.0) * std::clamp(length, 0.0, 1.0);
+           free = (kNearlyAll * sms - drawing) / ((kNearlyAll - 0.5) * sms);
+    share = most * std::max(free, 0.0) * length;
   }
+  if (rows && kernel.warpgroups > 2)
+    return share + kOfRowsOfThree * length;
   bool loses =
       rows && kernel.warpgroups == 2 && problem.m > 2 * kernel.config.tileM;
   return share + (loses ? kOfRowsOfTwo : 0);

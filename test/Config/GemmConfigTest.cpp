@@ -124,8 +124,11 @@ TEST(GemmConfig, FindsFaultWithNumbersThatDoNotFitOneAnother) {
             "its columns are then the MMA's rows, but got 96");
   EXPECT_EQ(find(72, 128, 1, {}), "");
   EXPECT_EQ(find(136, 128, 1, {}),
-            "tile M must be a multiple of 8 up to 128, or 256 with cta_group = "
-            "1, but got 136");
+            "tile M must be a multiple of 8 up to 128, 192 or 256 with "
+            "cta_group = 1, but got 136");
+  EXPECT_EQ(find(192, 96, 1, {}), "");
+  EXPECT_EQ(find(192, 128, 2, {2, 1, 1}),
+            "tile M must be 128 or 256 with cta_group = 2, but got 192");
   EXPECT_EQ(find(64, 128, 2, {2, 1, 1}),
             "tile M must be 128 or 256 with cta_group = 2, but got 64");
   EXPECT_EQ(find(128, 128, 1, {8, 4, 1}),

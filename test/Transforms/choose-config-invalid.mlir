@@ -25,7 +25,7 @@
 // OTHER: error: --fp8-choose-config: the tuned table '{{.*}}wrong.json' is for sm_90a, but kernels are lowered for sm_100a; use a table that was measured on that chip
 // REDEFINE: %{options} = chip=sm_90a tuned=%t/wrong.json
 // RUN: %{refused}=CONFIG
-// CONFIG: error: --fp8-choose-config: entry 1 of the tuned table '{{.*}}wrong.json' is invalid: tile M must be a multiple of 8 up to 128, or 256 with cta_group = 1, but got 65
+// CONFIG: error: --fp8-choose-config: entry 1 of the tuned table '{{.*}}wrong.json' is invalid: tile M must be a multiple of 8 up to 128, 192 or 256 with cta_group = 1, but got 65
 // REDEFINE: %{options} = chip=sm_90a tuned=%t/short.json
 // RUN: %{refused}=SHORT
 // SHORT: error: --fp8-choose-config: entry 0 of the tuned table '{{.*}}short.json' is invalid: it needs m, n, k, config and us, more than 0 each

@@ -23,7 +23,20 @@
 // NINTHS: {{^}}  tile = 128 x 144 x 128, l2_promotion = 128, launch = programmatic, edge = first, by the model
 // With 12 columns of tiles 11 rows are computed at a time.
 // RUN: %{h100} problem=4096x2304x5120" | FileCheck %s --check-prefix=RECTANGLE
-// RECTANGLE: {{^}}  tile = 128 x 192 x 128, band = 11, launch = programmatic, edge = first, by the model
+// RECTANGLE: tile = 128 x 192 x 128, band = 11, launch = programmatic, edge = first
+// Three warpgroups compute 192 rows, where tiles of 128 or 256 would have many beyond M. Beside a residual ptxas spills their widest tile.
+// RUN: %{h100} problem=513x4096x7168" | FileCheck %s --check-prefix=THREE
+// RUN: fp8-opt %t.mlir -o /dev/null --fp8-explain-config="chip=sm_90a problem=513x4096x7168 top=0" | FileCheck %s --check-prefix=THREE
+// THREE: {{^}}  tile = 192 x 96 x 128, b_scales = lanes, l2_promotion = 128, launch = programmatic, edge = first, by the model
+// RUN: %{h100} problem=192x7168x2048" | FileCheck %s --check-prefix=ONE
+// ONE: tile = 192 x 64 x 128, launch = programmatic, signal = wait
+// RUN: %{h100} problem=1282x7168x2048" | FileCheck %s --check-prefix=WIDEST
+// WIDEST: {{^}}  tile = 192 x 128 x 128,
+// RUN: %python %S/../Run/Inputs/epilogues.py --print c=bf16,d=bf16 > %t.residual.mlir
+// RUN: fp8-opt %t.residual.mlir -o /dev/null --fp8-explain-config="chip=sm_90a problem=1282x7168x2048 top=0" | FileCheck %s --check-prefix=RESIDUAL
+// RESIDUAL-NOT: tile = 192 x 128 x 128,
+// RESIDUAL: tile = 192 x 112 x 128,
+// RESIDUAL-NOT: tile = 192 x 128 x 128,
 // A product that reaches the power limit multiplies zeros beyond M, unless there are many of them. A kernel that serves every M never does.
 // RUN: sed 's/%a: memref<?x?xf8/%a: memref<214x?xf8/; s/: memref<?x?xf8E4M3FN>, memref<?x?xf32, strided/: memref<214x?xf8E4M3FN>, memref<?x?xf32, strided/' %t.mlir > %t.214.mlir
 // RUN: fp8-opt %t.214.mlir -o /dev/null --fp8-explain-config="chip=sm_90a problem=?x24576x16384 top=0" | FileCheck %s --check-prefix=ZEROS

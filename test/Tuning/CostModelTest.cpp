@@ -32,7 +32,7 @@ KernelShape makePair(int64_t tileM, int64_t tileN) {
 
 KernelShape warpgroupKernel(int64_t rows, int64_t tileN) {
   KernelShape kernel = makeKernel(rows, tileN);
-  kernel.warpgroups = rows == 64 ? 1 : 2;
+  kernel.warpgroups = rows == 256 ? 2 : rows / 64;
   kernel.overlaps = rows == 64 && tileN <= 128;
   return kernel;
 }
@@ -400,6 +400,22 @@ TEST(CostModel, ThreeRowsOfTilesOfTwoWarpgroupsLoseTheirBands) {
   KernelShape kernel = warpgroupKernel(128, 192);
   EXPECT_GT(signalGain({256, 18432, 16384}, kernel), 0);
   EXPECT_LT(signalGain({384, 18432, 16384}, kernel), 0);
+}
+
+TEST(CostModel, RowsOfTilesOfThreeWarpgroupsLoseByTheSignalInLongLoops) {
+  KernelShape kernel = warpgroupKernel(192, 96);
+  EXPECT_GT(signalGain({192, 18432, 16384}, kernel), 0);
+  EXPECT_LT(signalGain({384, 18432, 16384}, kernel), 0);
+  EXPECT_GT(signalGain({384, 18432, 2048}, kernel), 0);
+}
+
+TEST(CostModel, ThreeWarpgroupsReadMoreOfSharedMemory) {
+  auto l1Of = [](const KernelShape &kernel) {
+    return predict(h200, {192, 4096, 4096}, kernel).get(Bound::L1) /
+           (kernel.config.tileM + kernel.config.tileN);
+  };
+  EXPECT_GT(l1Of(warpgroupKernel(192, 128)),
+            1.05 * l1Of(warpgroupKernel(128, 128)));
 }
 
 TEST(CostModel, ASignalBehindTheWaitGainsWhereCtasLieEvenly) {

@@ -96,6 +96,15 @@ inline bool spillsProducts(int64_t sums, int64_t product, int64_t products,
   return sums + products * product > kMost;
 }
 
+/// The same for three warpgroups, whose threads have 160 registers. Beside a
+/// residual 3 of 11 kernels with 128, drawn at random, spill.
+inline bool spillsProductsOfThree(int64_t sums, int64_t product,
+                                  const GemmProblem &problem) {
+  constexpr int64_t kMost = 128, kMostBesideResidual = 112;
+  return sums + product >
+         (problem.has(gemm::Operand::C) ? kMostBesideResidual : kMost);
+}
+
 /// Whether a loop that promotes such products gains by copies of its body.
 /// Measured: 0.3 to 1.1 % where two warpgroups have products of 128 columns and
 /// one B scale, and losses with others (benchmark/notes/large-m.md).

@@ -17,6 +17,13 @@ using namespace mlir::fp8;
 static constexpr int64_t kMmaRows = 64;
 /// Rows of the largest tile. Each warpgroup has two products of it.
 static constexpr int64_t kMostTileRows = 256;
+/// Rows of the tiles of three warpgroups, a product each.
+static constexpr int64_t kThreeProductRows = 3 * kMmaRows;
+
+/// True if each of several warpgroups has one product of a tile of such rows.
+static bool dealsOneProduct(int64_t tileM) {
+  return tileM == 2 * kMmaRows || tileM == kThreeProductRows;
+}
 
 static GemmConfig makeCandidate(int64_t tileM, int64_t tileN,
                                 ClusterShape cluster = {}) {
@@ -33,7 +40,8 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
   // 112, 144 and 176 make whole waves of N of 7, 9 and 11 x 2^k.
   SmallVector<int64_t> tileNs = getTileNs();
   tileNs.append({112, 144});
-  for (int64_t tileM : {int64_t(64), int64_t(128), kMostTileRows}) {
+  for (int64_t tileM :
+       {kMmaRows, 2 * kMmaRows, kThreeProductRows, kMostTileRows}) {
     SmallVector<int64_t> columnsOfTiles(tileNs);
     if (tileM == 2 * kMmaRows)
       columnsOfTiles.push_back(176);
@@ -46,6 +54,13 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
       config.lanesLoadBScales = tileM == 128 && tileN >= 96 && tileN <= 128 &&
                                 extents.k >= kManyBlocks * gemm::kScaleBlock &&
                                 extents.m <= kManyRows;
+      // Of three warpgroups only one short wave gains by the ring
+      // (benchmark/notes/large-m.md).
+      constexpr int64_t kManyBlocksOfThree = 32;
+      if (tileM == kThreeProductRows)
+        config.lanesLoadBScales =
+            extents.k >= kManyBlocksOfThree * gemm::kScaleBlock ||
+            extents.m > kManyRows;
       // 256 bytes of a row are two K blocks. Where rows of tiles read B again
       // from L2, memory need not be read ahead (benchmark/notes/large-m.md).
       if (tileM > kMmaRows && extents.m > tileM && extents.m <= kManyRows)
@@ -62,7 +77,7 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
       int64_t columns =
           std::max<int64_t>(llvm::divideCeil(extents.n, tileN), 1);
       int64_t rows = chip.machine->multiprocessors / columns;
-      if (tileM == 2 * kMmaRows && rows > kBand && rows <= kMostRows &&
+      if (dealsOneProduct(tileM) && rows > kBand && rows <= kMostRows &&
           extents.m > rows * tileM)
         config.band = rows;
       // A band of all rows reads B once. It gains in products of 60 us and more
@@ -70,7 +85,7 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
       constexpr int64_t kManyColumns = 32, kMostK = 8192;
       constexpr double kLongProducts = 4e10;
       int64_t rowsOfTiles = llvm::divideCeil(extents.m, tileM);
-      if (tileM == 2 * kMmaRows && extents.batch == 1 &&
+      if (dealsOneProduct(tileM) && extents.batch == 1 &&
           columns >= kManyColumns && extents.k <= kMostK &&
           double(extents.m) * extents.n * extents.k >= kLongProducts &&
           rowsOfTiles > kBand && rowsOfTiles <= kOneBand)
@@ -85,7 +100,7 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
   if (double(extents.m) * extents.n * extents.k >= kManyProducts &&
       extents.k >= kSomeBlocks * gemm::kScaleBlock)
     add(makeCandidate(kMostTileRows, 128, {1, 2}));
-  for (int64_t tileM : {64, 128})
+  for (int64_t tileM : {kMmaRows, 2 * kMmaRows, kThreeProductRows})
     for (int64_t tileN : tileNs)
       addSplit(add, chip, extents, tileM, tileN);
   // CTAs that divide K want eight rows each.
@@ -98,6 +113,8 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
 //===----------------------------------------------------------------------===//
 
 int64_t WarpgroupSchedule::getEpilogueWarps() const {
+  if (tileM == kThreeProductRows)
+    return 12;
   // Swapped, they share the columns.
   bool isShared =
       tileM > kMmaRows && (!swapsOperands() || tileN % (2 * kMmaRows) == 0);
@@ -126,9 +143,12 @@ bool WarpgroupSchedule::holdsTwoProducts() const {
                                  getProduct().getColumnsPerThread());
 }
 bool WarpgroupSchedule::spills() const {
+  int64_t sums = getFragment().getColumnsPerThread(),
+          product = getProduct().getColumnsPerThread();
+  if (tileM == kThreeProductRows)
+    return ptxas::spillsProductsOfThree(sums, product, problem);
   return ptxas::spillsProducts(
-      getFragment().getColumnsPerThread(), getProduct().getColumnsPerThread(),
-      /*products=*/holdsTwoProducts() ? 2 : 1, tileN,
+      sums, product, /*products=*/holdsTwoProducts() ? 2 : 1, tileN,
       /*straddles=*/getNumBScales() > 1 && !swapsOperands());
 }
 void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
@@ -155,11 +175,11 @@ bool WarpgroupSchedule::bringsBScales() const {
   return !lanesLoadBScales && !problem.hasColumnScales() &&
          problem.getElementType(gemm::Operand::BScale).isF32() &&
          (swapsOperands() || tileM == 64 ||
-          (tileM == 128 && tileN > 64 && tileN <= 128));
+          (dealsOneProduct(tileM) && tileN > 64 && tileN <= 128));
 }
 bool WarpgroupSchedule::asksForBScales() const {
   return !lanesLoadBScales && !bringsBScales() && !problem.hasColumnScales() &&
-         getEpilogueWarps() == 8 && !startsFirst();
+         getEpilogueWarps() > 4 && !startsFirst();
 }
 bool WarpgroupSchedule::startsFirst() const {
   constexpr int64_t kFewSums = 64;

@@ -57,6 +57,7 @@ AXES = {
 HOPPER_CONFIGS = [
     "tile = 128 x 128 x 128",
     "tile = 256 x 128 x 128",
+    "tile = 192 x 112 x 128",
     "tile = 64 x 64 x 128",
     "tile = 128 x 96 x 128, scheduler = one_tile",
     "tile = 128 x 192 x 128, stages = 2",
