@@ -7,8 +7,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace mlir::fp8;
 
@@ -138,7 +136,7 @@ SmallVector<Value> BScales::spread(ValueRange scales) {
   if (scales.size() < 2)
     return scales;
   // A part lies between two places where a block can end, in one of two blocks.
-  int64_t part = std::gcd(schedule.tileN, schedule.problem.scaling.bBlock);
+  int64_t part = schedule.getScalePart();
   SmallVector<Value> result;
   for (int64_t column = 0; column < schedule.tileN; column += part) {
     int64_t block = column / schedule.problem.scaling.bBlock,

@@ -7,8 +7,6 @@
 
 #include "llvm/Support/MathExtras.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace mlir::fp8;
 
@@ -212,8 +210,7 @@ int64_t GemmSchedule::countScaleTiles(gemm::Operand scales) const {
 int64_t GemmSchedule::getNumBScales() const {
   if (problem.hasTilesOfScales())
     return countScaleTiles(gemm::Operand::BScale);
-  int64_t block = problem.scaling.bBlock,
-          lastStart = block - std::gcd(tileN, block);
+  int64_t block = problem.scaling.bBlock, lastStart = block - getScalePart();
   return llvm::divideCeil(lastStart + tileN, block);
 }
 
@@ -433,8 +430,7 @@ static int64_t getScaleParts(const GemmSchedule &schedule) {
   if (schedule.problem.hasColumnScales() ||
       schedule.problem.hasTilesOfScales() || schedule.getNumBScales() == 1)
     return 1;
-  return schedule.tileN /
-         std::gcd(schedule.tileN, schedule.problem.scaling.bBlock);
+  return schedule.tileN / schedule.getScalePart();
 }
 
 tuning::KernelShape GemmSchedule::getShape() const {

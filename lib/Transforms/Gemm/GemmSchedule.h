@@ -12,6 +12,7 @@
 #include "fp8/Tuning/CostModel.h"
 
 #include <memory>
+#include <numeric>
 
 namespace mlir::fp8 {
 
@@ -105,10 +106,20 @@ public:
   TileType getBScaleTile() const;
   /// The tiles of an operand's scales that a tile's rows of it can fall into.
   int64_t countScaleTiles(gemm::Operand scales) const;
+  /// The columns of the equal parts of a tile that have one B scale each,
+  /// wherever the tile lies: it starts at a multiple of tile N, and blocks of B
+  /// scales end at multiples of b_block.
+  int64_t getScalePart() const {
+    return std::gcd(tileN, problem.scaling.bBlock);
+  }
   /// The blocks of B scales, or the tiles of them, that a tile's columns can
-  /// fall into: it starts at any multiple of tile N, so up to b_block -
-  /// gcd(tile N, b_block) columns into the first.
+  /// fall into. It starts up to b_block less one part into the first.
   int64_t getNumBScales() const;
+  /// The places in a tile at which its first block of B scales can end. A loop
+  /// gets a copy for each (--fp8-unswitch-scales).
+  int64_t countScaleEnds() const {
+    return std::min(tileN, problem.scaling.bBlock) / getScalePart();
+  }
   /// A ring of A and B.
   virtual PipelineType getInputRing() const = 0;
   /// The K blocks that the roles take at a time.

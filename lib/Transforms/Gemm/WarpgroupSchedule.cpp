@@ -8,8 +8,6 @@
 
 #include "llvm/Support/MathExtras.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace mlir::fp8;
 
@@ -161,9 +159,7 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
   // in the loop selects scales if it has copies (--fp8-unswitch-scales).
   if (swapsOperands())
     shape.scaleParts = 1;
-  else if (shape.scaleParts > 1 &&
-           std::min(tileN, problem.scaling.bBlock) <=
-               ptxas::kMostLoopCopies * std::gcd(tileN, problem.scaling.bBlock))
+  else if (shape.scaleParts > 1 && countScaleEnds() <= ptxas::kMostLoopCopies)
     shape.scaleParts = 2;
 }
 
