@@ -46,7 +46,7 @@ def draw_tile(draw, m):
         if draw.random() < (0.55 if m <= 128 else 0.25):
             rows, columns = draw.choice(SWAPPED_ROWS), draw.choice((64, 64, 128, 192, 256))
         else:
-            rows, columns = draw.choice((64, 128, 256)), 8 * draw.randint(3, 32)
+            rows, columns = draw.choice((64, 128, 192, 256)), 8 * draw.randint(3, 32)
         if (rows < 2 * m or rows <= 64) and (4 * rows >= m or rows >= 64):
             return rows, columns
 

@@ -320,7 +320,7 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
 
 /// The fraction by which the loop takes longer where CTAs that divide K also
 /// share columns of tiles. Two rows of tiles notice little of it unless they
-/// have rows in common, and so do two warpgroups.
+/// have rows in common, and so do several warpgroups.
 double KernelModel::getDividedShare(const Problem &problem) const {
   constexpr double kLittle = 0.25;
   int64_t rows = ceilDiv(problem.m, kernel.config.tileM);

@@ -57,8 +57,8 @@ double KernelModel::getSignalUs(const Problem &problem,
 /// clusters keep them together. A short loop does not notice. CTAs that share
 /// columns of B are launched in clusters of two, which lose little; those of
 /// swapped tiles have few rows to gain by that. More than two rows of tiles of
-/// two warpgroups lose their bands; of three, several rows and a long loop lose
-/// more (benchmark/notes/large-m.md).
+/// several warpgroups lose their bands; three lose more in a long loop, and
+/// nothing in a short one (benchmark/notes/large-m.md).
 double KernelModel::getSpreadShare(const Problem &problem,
                                    const Prediction &prediction) const {
   constexpr double kMost = 0.4, kMostOfRows = 0.08, kNearlyAll = 0.9,
@@ -77,9 +77,7 @@ double KernelModel::getSpreadShare(const Problem &problem,
            free = (kNearlyAll * sms - drawing) / ((kNearlyAll - 0.5) * sms);
     share = most * std::max(free, 0.0) * length;
   }
-  if (rows && kernel.warpgroups > 2)
-    return share + kOfRowsOfThree * length;
-  bool loses =
-      rows && kernel.warpgroups == 2 && problem.m > 2 * kernel.config.tileM;
-  return share + (loses ? kOfRowsOfTwo : 0);
+  if (rows && kernel.warpgroups > 1 && problem.m > 2 * kernel.config.tileM)
+    share += kernel.warpgroups == 2 ? kOfRowsOfTwo : kOfRowsOfThree * length;
+  return share;
 }

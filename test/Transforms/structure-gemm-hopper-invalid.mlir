@@ -9,6 +9,15 @@ func.func @rows_of_24_bytes(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: m
 
 // -----
 
+func.func @columns_of_three_warpgroups(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{tile N must be at most 200 with a tile M of 192, whose three warpgroups have no registers for an MMA of 208 columns; set tile N to 200 or less, or tile M to 128}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xbf16>) config <tile = 192 x 208 x 128>
+  return
+}
+
+// -----
+
 // The sums that three CTAs exchange leave no room.
 func.func @no_stage_beside_exchange(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %c: memref<?x?xf32>, %d: memref<?x?xf32>) {
   // expected-error @below {{leaves no room for a stage of A and B: with a tile of 256 x 96 a stage takes}}

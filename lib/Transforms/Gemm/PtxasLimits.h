@@ -105,6 +105,10 @@ inline bool spillsProductsOfThree(int64_t sums, int64_t product,
          (problem.has(gemm::Operand::C) ? kMostBesideResidual : kMost);
 }
 
+/// The columns of an MMA of three warpgroups, whose threads start with 128
+/// registers: ptxas does not assemble more of them (C7602).
+inline constexpr int64_t kMostColumnsOfThree = 200;
+
 /// Whether a loop that promotes such products gains by copies of its body.
 /// Measured: 0.3 to 1.1 % where two warpgroups have products of 128 columns and
 /// one B scale, and losses with others (benchmark/notes/large-m.md).

@@ -52,10 +52,10 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
       config.lanesLoadBScales = tileM == 128 && tileN >= 96 && tileN <= 128 &&
                                 extents.k >= kManyBlocks * gemm::kScaleBlock &&
                                 extents.m <= kManyRows;
-      // Of three warpgroups only one short wave gains by the ring
+      // Of three warpgroups short loops gain by the ring, mostly
       // (benchmark/notes/large-m.md).
-      constexpr int64_t kManyBlocksOfThree = 32;
-      if (tileM == kThreeProductRows)
+      constexpr int64_t kManyBlocksOfThree = 32, kFewColumns = 64;
+      if (tileM == kThreeProductRows && tileN > kFewColumns)
         config.lanesLoadBScales =
             extents.k >= kManyBlocksOfThree * gemm::kScaleBlock ||
             extents.m > kManyRows;
@@ -284,6 +284,13 @@ LogicalResult WarpgroupSchedule::fit(BlockwiseGemmOp op,
     return emitNoKernel(op, chip)
            << "'accumulators' requires tensor memory, which the chip lacks; "
               "remove 'accumulators'";
+  if (tileM == kThreeProductRows && tileN > ptxas::kMostColumnsOfThree)
+    return op.emitOpError()
+           << "tile N must be at most " << ptxas::kMostColumnsOfThree
+           << " with a tile M of " << tileM
+           << ", whose three warpgroups have no registers for an MMA of "
+           << tileN << " columns; set tile N to " << ptxas::kMostColumnsOfThree
+           << " or less, or tile M to 128";
   if (failed(checkRows(op)))
     return failure();
   chooseKGroup(chip);

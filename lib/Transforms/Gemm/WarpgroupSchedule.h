@@ -28,8 +28,8 @@ public:
   /// In kernels that signal behind their wait: after a later signal no time is
   /// left for it (benchmark/notes/programmatic.md).
   bool loadsBEarly() const final { return signalsAtWait; }
-  /// Two warpgroups share all tiles but the smallest, so that one promotes
-  /// while the other multiplies.
+  /// Two warpgroups share all tiles but the smallest, or three those of 192
+  /// rows, so that one promotes while another multiplies.
   int64_t getEpilogueWarps() const final;
   int64_t getNumWarps() const final;
   FragmentType getFragment() const final;

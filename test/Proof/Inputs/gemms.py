@@ -34,7 +34,7 @@ def draw_config(rng, chip):
     """A configuration, of which some parts may not go together."""
     hopper = chip.startswith("sm_9")
     pair = not hopper and rng.random() < 0.5
-    rows = rng.choice([8, 16, 24, 40, 64, 64, 128, 256]) if hopper else 256 if pair else 128
+    rows = rng.choice([8, 16, 24, 40, 64, 64, 128, 192, 256]) if hopper else 256 if pair else 128
     columns = rng.choice([64, 128, 192]) if rows < 64 else rng.choice(COLUMNS)
     parts = [f"tile = {rows} x {columns} x 128"]
     if pair:

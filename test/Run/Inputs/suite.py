@@ -33,7 +33,7 @@ def configurations():
 
 def hopper_configurations():
     for rows in [64, 128, 192, 256]:
-        for columns in range(8, 257, 8):
+        for columns in range(8, 201 if rows == 192 else 257, 8):
             yield 1, rows, columns, (1, 1)
     for rows in range(8, 64, 8):  # the operands swapped
         for columns in range(64, 257, 64):

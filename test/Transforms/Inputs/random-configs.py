@@ -27,7 +27,7 @@ def make_config(rng, chip):
     if small:
         m, n = rng.choice(range(8, 64, 8)), rng.choice([64, 128, 192, 256])
     else:
-        m = rng.choice([64, 128, 256] if hopper else [128, 256] if pair else [64, 128])
+        m = rng.choice([64, 128, 192, 256] if hopper else [128, 256] if pair else [64, 128])
         n = rng.choice(range(8, 257, 8) if hopper or m == 64 else range(16, 257, 16))
     if stray and rng.random() < 0.3:
         m, n = rng.choice([(96, n), (m, 12), (m, 264), (0, n), (m, -8)])
