@@ -23,6 +23,15 @@ static bool dealsOneProduct(int64_t tileM) {
   return tileM == 2 * kMmaRows || tileM == kThreeProductRows;
 }
 
+/// False for tiles that ptxas spills, or that always lost: three warpgroups
+/// with few columns read shared memory most of the time
+/// (benchmark/notes/large-m.md).
+static bool isCandidate(int64_t tileM, int64_t tileN) {
+  constexpr int64_t kLeastColumns = 48, kMostColumns = 128;
+  return tileM != kThreeProductRows ||
+         (tileN >= kLeastColumns && tileN <= kMostColumns);
+}
+
 static GemmConfig makeCandidate(int64_t tileM, int64_t tileN,
                                 ClusterShape cluster = {}) {
   GemmConfig config;
@@ -44,6 +53,8 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
     if (tileM == 2 * kMmaRows)
       columnsOfTiles.push_back(176);
     for (int64_t tileN : columnsOfTiles) {
+      if (!isCandidate(tileM, tileN))
+        continue;
       GemmConfig config = makeCandidate(tileM, tileN);
       // The ring costs time in each block, and lanes that load their first
       // scales cost it in each tile. With many waves they lose more
@@ -100,7 +111,8 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
     add(makeCandidate(kMostTileRows, 128, {1, 2}));
   for (int64_t tileM : {kMmaRows, 2 * kMmaRows, kThreeProductRows})
     for (int64_t tileN : tileNs)
-      addSplit(add, chip, extents, tileM, tileN);
+      if (isCandidate(tileM, tileN))
+        addSplit(add, chip, extents, tileM, tileN);
   // CTAs that divide K want eight rows each.
   constexpr int64_t kRowsOfTwo = 16;
   addSwapped(add, chip, extents, {64, 128, 192, 256}, kRowsOfTwo);
