@@ -23,13 +23,16 @@ static bool dealsOneProduct(int64_t tileM) {
   return tileM == 2 * kMmaRows || tileM == kThreeProductRows;
 }
 
-/// False for tiles that ptxas spills, or that always lost: three warpgroups
-/// with few columns read shared memory most of the time
-/// (benchmark/notes/large-m.md).
+/// True if the ring can bring the B scales of a tile of several warpgroups.
+static bool mayBringBScales(int64_t tileM, int64_t tileN) {
+  return dealsOneProduct(tileM) && tileN > 64 && tileN <= 128;
+}
+
+/// False for tiles that lost on all shapes: of three warpgroups with few
+/// columns (benchmark/notes/large-m.md).
 static bool isCandidate(int64_t tileM, int64_t tileN) {
-  constexpr int64_t kLeastColumns = 48, kMostColumns = 128;
-  return tileM != kThreeProductRows ||
-         (tileN >= kLeastColumns && tileN <= kMostColumns);
+  constexpr int64_t kLeastColumns = 48;
+  return tileM != kThreeProductRows || tileN >= kLeastColumns;
 }
 
 static GemmConfig makeCandidate(int64_t tileM, int64_t tileN,
@@ -65,8 +68,8 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
                                 extents.m <= kManyRows;
       // Of three warpgroups short loops gain by the ring, mostly
       // (benchmark/notes/large-m.md).
-      constexpr int64_t kManyBlocksOfThree = 32, kFewColumns = 64;
-      if (tileM == kThreeProductRows && tileN > kFewColumns)
+      constexpr int64_t kManyBlocksOfThree = 32;
+      if (tileM == kThreeProductRows && mayBringBScales(tileM, tileN))
         config.lanesLoadBScales =
             extents.k >= kManyBlocksOfThree * gemm::kScaleBlock ||
             extents.m > kManyRows;
@@ -182,8 +185,7 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
 bool WarpgroupSchedule::bringsBScales() const {
   return !lanesLoadBScales && !problem.hasColumnScales() &&
          problem.getElementType(gemm::Operand::BScale).isF32() &&
-         (swapsOperands() || tileM == 64 ||
-          (dealsOneProduct(tileM) && tileN > 64 && tileN <= 128));
+         (swapsOperands() || tileM == 64 || mayBringBScales(tileM, tileN));
 }
 bool WarpgroupSchedule::asksForBScales() const {
   return !lanesLoadBScales && !bringsBScales() && !problem.hasColumnScales() &&
