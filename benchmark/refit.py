@@ -121,7 +121,7 @@ def fit(options):
     print("\n%d rows that were not fitted to: lost: %.2f %% in the geometric mean, %.1f %% at most, no more than 3 %% in %.0f %% and than 8 %% in %.0f %% of them" % (
         len(losses), mean, 100 * (max(losses) - 1), *(100 * sum(loss <= most for loss in losses) / len(losses) for most in (1.03, 1.08))))
     found = fit_to(measured, gpu, options, options.output)
-    print("".join("    /*%s=*/%g,\n" % item for item in found["constants"].items()))
+    print("".join("    /*%s=*/%g,\n" % item for item in found["constants"].items() if not item[0].startswith("clustersOf")))
     print("%s: %d kernels of %s; half are predicted within %.1f %%, nine in ten within %.1f %%" % (
         options.output, found["kernels"], gpu, 100 * found["median_error"], 100 * found["ninetieth_error"]))
 

@@ -16,6 +16,7 @@ import ptx
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MACHINES = os.path.join(SOURCE, "lib", "Chip", "Machines.cpp")
+CLUSTERS = os.path.join(SOURCE, "include", "fp8", "Chip", "Clusters.h")
 RULES = os.path.join(SOURCE, "lib", "Chip", "SumRules.cpp")
 TOLERANCE = 0.1
 
@@ -30,12 +31,19 @@ def machine(name):
     text = re.search(r"constexpr Machine machines::%s = \{(.*?)\};" % name, read(MACHINES), re.S)[1]
     found = {}
     for key, value in re.findall(r"/\*(\w+)=\*/([^,}]+)", text):
-        if '"' not in value:
+        if '"' not in value and not value.startswith("k"):
             product = 1.0
             for factor in value.split("*"):
                 product *= float(factor)
             found[key] = product
     return found
+
+
+def clusters(name):
+    """CTAs of a cluster: clusters that a GPU of the ClusterRoom of Clusters.h runs at a time."""
+    text = read(CLUSTERS)
+    sizes, counts = (map(int, re.search(pattern % r"[{\s]+([\d, ]+)\}", text)[1].split(",")) for pattern in (r"kSizes =%s", name + " =%s"))
+    return dict(zip(sizes, counts))
 
 
 def rules(engine):
@@ -164,8 +172,11 @@ class Expectations:
         for index, (name, value) in enumerate((("dec", 73), ("inc", 50))):
             self.add("registers", 12, "setmaxnreg.%s" % name, "each", "cycles", series=[index], tolerance=0.3,
                      **({} if self.hopper else {"assumed": value, "where": "published: QR, a B300"}))
-        for size, key in ((1, "multiprocessors"), (2, "multiprocessors"), (4, "clusterMultiprocessors"), (8, "largeClusterMultiprocessors")):
-            self.add("wave-%d" % size, 0, "SMs that clusters of %d find" % size, "at-once", "SMs", tolerance=0.01, **self.constant(key))
+        room = "kHopperClusters" if self.hopper else "kBlackwellClusters"
+        for size in (1, 2, 4, 8):
+            assumed = self.constant("multiprocessors") if size <= 2 else {
+                "assumed": size * clusters(room)[size], "where": "include/fp8/Chip/Clusters.h, " + room}
+            self.add("wave-%d" % size, 0, "SMs that clusters of %d find" % size, "at-once", "SMs", tolerance=0.01, **assumed)
         if not self.hopper:
             self.add("launch-control", 11, "answer of cluster launch control", "each", "cycles", series=[0], assumed=1000 * self.machine["gigahertz"],
                      where="published: quack, about 1 us", tolerance=0.5)

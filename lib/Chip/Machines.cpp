@@ -14,37 +14,36 @@ constexpr Machine machines::kH200 = {
     /*gigahertz=*/1.965,
     /*multiplyAddsPerCycle=*/4096,
     /*mmaRows=*/64,
-    /*sustainedShare=*/0.8202,
-    /*l2PowerCycles=*/0.0017,
+    /*sustainedShare=*/0.8327,
+    /*l2PowerCycles=*/0.001782,
     /*scaledShare=*/0,
     /*betweenTilesCycles=*/0,
-    /*productCycles=*/104.7,
-    /*overlappedProductCycles=*/32.24,
-    /*promotionCycles=*/64.11,
-    /*scalePartCycles=*/24.39,
-    /*firstScalesCycles=*/295.9,
+    /*productCycles=*/111.6,
+    /*overlappedProductCycles=*/33.35,
+    /*promotionCycles=*/92.85,
+    /*scalePartCycles=*/26.65,
+    /*firstScalesCycles=*/327.4,
     /*transferBytesPerCycle=*/0,
-    /*swappedRowCycles=*/4.019,
-    /*overlappedSwappedRowCycles=*/2.109,
-    /*l1BytesPerCycle=*/69.05,
-    /*l2BytesPerCycle=*/8009,
-    /*dramBytesPerNs=*/5119,
-    /*dramBytesPerNsOfOne=*/200,
-    /*loadLatencyNs=*/751.1,
+    /*swappedRowCycles=*/3.025,
+    /*overlappedSwappedRowCycles=*/2.013,
+    /*l1BytesPerCycle=*/64.73,
+    /*l2BytesPerCycle=*/7539,
+    /*dramBytesPerNs=*/4977,
+    /*dramBytesPerNsOfOne=*/247.8,
+    /*loadLatencyNs=*/691.5,
     /*sharedLatencyNs=*/0,
-    /*fillPs=*/54.27,
-    /*fillWaitPs=*/16.92,
-    /*launchUs=*/2.819,
-    /*clusterUs=*/0.2212,
-    /*exchangeUs=*/0.2286,
-    /*exchangePs=*/260.5,
-    /*dividedTogetherShare=*/0.3755,
-    /*earlyUs=*/0.666,
-    /*clusterMultiprocessors=*/112,
-    /*largeClusterMultiprocessors=*/112,
-    /*epilogueCycles=*/583.3,
-    /*epilogueColumnCycles=*/4.694,
-    /*storePs=*/5.432};
+    /*fillPs=*/48.14,
+    /*fillWaitPs=*/16.85,
+    /*launchUs=*/2.644,
+    /*clusterUs=*/0.2309,
+    /*exchangeUs=*/0.2353,
+    /*exchangePs=*/265.7,
+    /*dividedTogetherShare=*/0.3165,
+    /*earlyUs=*/0.5574,
+    /*clusters=*/kHopperClusters,
+    /*epilogueCycles=*/531.8,
+    /*epilogueColumnCycles=*/4.538,
+    /*storePs=*/6.947};
 
 // SXM5. Fitted to benchmark/results/survey, too.
 constexpr Machine machines::kH100 = {
@@ -79,8 +78,7 @@ constexpr Machine machines::kH100 = {
     /*exchangePs=*/254.2,
     /*dividedTogetherShare=*/0.443,
     /*earlyUs=*/0.7055,
-    /*clusterMultiprocessors=*/112,
-    /*largeClusterMultiprocessors=*/112,
+    /*clusters=*/kHopperClusters,
     /*epilogueCycles=*/603.3,
     /*epilogueColumnCycles=*/4.978,
     /*storePs=*/5.874};
@@ -122,8 +120,7 @@ constexpr Machine machines::kB200 = {
     /*exchangePs=*/239,
     /*dividedTogetherShare=*/0.2712,
     /*earlyUs=*/0.752,
-    /*clusterMultiprocessors=*/148,
-    /*largeClusterMultiprocessors=*/120, // of a B300: docs/Timing.md
+    /*clusters=*/kBlackwellClusters,
     /*epilogueCycles=*/507.6,
     /*epilogueColumnCycles=*/1.218,
     /*storePs=*/6.568};
@@ -148,7 +145,10 @@ constexpr Machine machines::kThor = [] {
   machine.dramBytesPerNs =
       1 /
       (1 / ofAll - 1 / (machine.dramBytesPerNsOfOne * machine.multiprocessors));
-  machine.clusterMultiprocessors = machine.largeClusterMultiprocessors = 20;
+  // No cluster leaves an SM free, since nothing is known of its GPCs.
+  for (size_t i = 0; i < ClusterRoom::kSizes.size(); ++i)
+    machine.clusters.counts[i] =
+        machine.multiprocessors / ClusterRoom::kSizes[i];
   return machine;
 }();
 
@@ -175,6 +175,27 @@ constexpr MachineConstant makeConstant(const char *name, double least,
           isFitted,
           [](const Machine &machine) { return double(machine.*member); },
           [](Machine &machine, double value) { machine.*member = value; }};
+}
+
+/// The clusters of so many CTAs.
+template <int64_t size>
+constexpr MachineConstant makeClusters(const char *name) {
+  constexpr size_t place = [] {
+    size_t place = 0;
+    while (ClusterRoom::kSizes[place] != size)
+      ++place;
+    return place;
+  }();
+  return {name,
+          1,
+          4096,
+          false,
+          [](const Machine &machine) {
+            return double(machine.clusters.counts[place]);
+          },
+          [](Machine &machine, double value) {
+            machine.clusters.counts[place] = value;
+          }};
 }
 
 } // namespace
@@ -214,8 +235,13 @@ static constexpr MachineConstant kConstants[] = {
     CONSTANT(exchangePs,                 0,     1e4,  true),
     CONSTANT(dividedTogetherShare,       0,     2,    true),
     CONSTANT(earlyUs,                    0,     50,   true),
-    CONSTANT(clusterMultiprocessors,     1,     4096, false),
-    CONSTANT(largeClusterMultiprocessors, 1,    4096, false),
+    makeClusters<3>("clustersOf3"),
+    makeClusters<4>("clustersOf4"),
+    makeClusters<5>("clustersOf5"),
+    makeClusters<6>("clustersOf6"),
+    makeClusters<7>("clustersOf7"),
+    makeClusters<8>("clustersOf8"),
+    makeClusters<16>("clustersOf16"),
     CONSTANT(epilogueCycles,             0,     1e5,  true),
     CONSTANT(epilogueColumnCycles,       0,     1e3,  true),
     CONSTANT(storePs,                    0,     1e3,  true),

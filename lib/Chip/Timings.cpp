@@ -13,23 +13,22 @@ namespace {
 // docs/Timing.md names, from the value in parentheses.
 constexpr Timing kH200 = {
     /*name=*/"NVIDIA H200",
-    /*multiprocessors=*/132,             // sheet
-    /*clusterMultiprocessors=*/120,      // measured, docs/FirstHour.md
-    /*largeClusterMultiprocessors=*/120, // published: an H100, of 8
-    /*partitions=*/4,                    // sheet
-    /*gigahertz=*/1.965,                 // chooser
-    /*powerShare=*/0.622,                // fit (0.45, assumed)
-    /*powerSlope=*/0.441,                // fit (0.5, assumed)
-    /*l2Power=*/0.4,                     // fit (0.2, assumed)
-    /*dramPower=*/0.25,                  // fit
-    /*coolUs=*/2.18,                     // fit (20, assumed)
-    /*warmingUs=*/26,                    // fit (30, assumed)
-    /*launchUs=*/1.98,                   // fit (1.3, assumed)
-    /*earlyUs=*/0.62,                    // fit (0.8, chooser)
-    /*clusterUs=*/0.0806,                // fit (0.3, assumed)
-    /*signalUs=*/0.16,                   // 0.25 of early, an earlier chooser
-    /*constantUs=*/0.633,                // fit (1.6 of early, chooser)
-    /*constantOfTwoUs=*/0.24,            // fit
+    /*multiprocessors=*/132,      // sheet
+    /*clusters=*/kHopperClusters, // measured
+    /*partitions=*/4,             // sheet
+    /*gigahertz=*/1.965,          // chooser
+    /*powerShare=*/0.622,         // fit (0.45, assumed)
+    /*powerSlope=*/0.441,         // fit (0.5, assumed)
+    /*l2Power=*/0.4,              // fit (0.2, assumed)
+    /*dramPower=*/0.25,           // fit
+    /*coolUs=*/2.18,              // fit (20, assumed)
+    /*warmingUs=*/26,             // fit (30, assumed)
+    /*launchUs=*/1.98,            // fit (1.3, assumed)
+    /*earlyUs=*/0.62,             // fit (0.8, chooser)
+    /*clusterUs=*/0.0806,         // fit (0.3, assumed)
+    /*signalUs=*/0.16,            // 0.25 of early, an earlier chooser
+    /*constantUs=*/0.633,         // fit (1.6 of early, chooser)
+    /*constantOfTwoUs=*/0.24,     // fit
     /*issue=*/
     {{
         /*Free*/ {0, 0},
@@ -107,11 +106,10 @@ constexpr Timing kH100 = [] {
 constexpr Timing kB200 = [] {
   Timing timing = kH200;
   timing.name = "NVIDIA B200";
-  timing.multiprocessors = 148;             // published
-  timing.clusterMultiprocessors = 148;      // assumed
-  timing.largeClusterMultiprocessors = 120; // published: a B300, of 8
-  timing.gigahertz = 1.965;                 // published
-  timing.powerSlope = 0.37;                 // published: 1.58 GHz at full load
+  timing.multiprocessors = 148;         // published
+  timing.clusters = kBlackwellClusters; // published: a B300, of 8
+  timing.gigahertz = 1.965;             // published
+  timing.powerSlope = 0.37;             // published: 1.58 GHz at full load
   // ptxas 13.0 spills nothing where a thread has 255 registers and needs 445.
   timing.spillFree = 190;
   timing.copyCycles = 48;          // published: a B300; 96 with what precedes

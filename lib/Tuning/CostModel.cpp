@@ -208,10 +208,8 @@ static double getStoreUs(const Machine &machine, const Problem &problem,
 KernelModel::KernelModel(const Machine &machine, const KernelShape &kernel)
     : machine(&machine), kernel(kernel) {
   int64_t cluster = kernel.config.cluster.getSize();
-  int64_t multiprocessors = cluster > 4   ? machine.largeClusterMultiprocessors
-                            : cluster > 2 ? machine.clusterMultiprocessors
-                                          : machine.multiprocessors;
-  resident = std::max<int64_t>(multiprocessors / cluster, 1) * cluster;
+  resident = std::max(
+      machine.clusters.countCtas(cluster, machine.multiprocessors), cluster);
 
   auto us = [&](double cycles) { return cycles / machine.gigahertz / 1e3; };
   Block block(machine, kernel);
@@ -318,13 +316,14 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
   return result;
 }
 
-/// The fraction by which the loop takes longer where CTAs that divide K also
-/// share columns of tiles. Two rows of tiles notice little of it unless they
-/// have rows in common, and so do several warpgroups.
+/// The fraction by which the loop takes longer where two CTAs that divide K
+/// also share columns of tiles: they are a TPC, so those that share lie apart.
+/// Two rows of tiles notice little of it unless they have rows in common, and
+/// so do several warpgroups. Larger clusters notice nothing.
 double KernelModel::getDividedShare(const Problem &problem) const {
   constexpr double kLittle = 0.25;
   int64_t rows = ceilDiv(problem.m, kernel.config.tileM);
-  if (rows == 1 || kernel.config.cluster.k == 1)
+  if (rows == 1 || kernel.config.cluster.k != 2)
     return 0;
   bool sharesRows =
       kernel.config.edgeFirst && problem.m % kernel.config.tileM != 0;

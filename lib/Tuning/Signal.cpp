@@ -23,32 +23,41 @@ static bool hasRows(const Problem &problem, const KernelShape &kernel) {
 }
 
 /// What a signal behind the wait takes off the launch of a programmatic kernel,
-/// beside what one in front of the last store does, in parts of the latter. The
-/// next kernel's CTAs start as soon as ours end, and at once where ours leave
-/// half of the SMs free. They load B meanwhile, which gains most with one
-/// warpgroup; those on free SMs take what ours draw, unless that is most of B.
+/// beside what one in front of the last store does. The next kernel's CTAs
+/// start as soon as ours end, and load B meanwhile. One row of tiles of one
+/// warpgroup gains by the part of B that the ring has room for: memory is done
+/// with it before the wait, SMs that ours leave free begin at once, and CTAs
+/// that divide K have little left. Where they leave half of the SMs free, CTAs
+/// there take what ours draw, unless that is most of B.
 double KernelModel::getSignalUs(const Problem &problem,
                                 const Prediction &prediction) const {
-  if (!kernel.warpgroups) // which signals in front of its store
+  // One without warpgroups signals in front of its store.
+  if (!kernel.warpgroups || machine->earlyUs == 0)
     return 0;
-  constexpr double kOfOneWarpgroup = 1.6, kOfRows = 1.3, kOfSwappedRows = 0.7,
-                   kOfTwo = 0.6;
-  double gain = kOfTwo;
-  if (kernel.warpgroups == 1) {
-    gain = !hasRows(problem, kernel) ? kOfOneWarpgroup
-           : kernel.swapped          ? kOfSwappedRows
-                                     : kOfRows;
-    bool halfIsFree = 2 * prediction.tiles <= machine->multiprocessors;
-    if (halfIsFree) {
-      constexpr double kOfAllBlocks = 2.6, kTaken = 1, kTakenOfClusters = 0.4;
-      double share = double(kernel.config.stages * kernel.blocksPerStage) /
-                     countBlocks(problem, kernel);
-      gain = std::min(gain, kOfAllBlocks * share - (kernel.config.cluster.k > 1
-                                                        ? kTakenOfClusters
-                                                        : kTaken));
-    }
-  }
-  return gain * machine->earlyUs;
+  // In parts of what a programmatic launch gains.
+  constexpr double kOfRows = 1.3, kOfDividedRows = 1.8, kOfSwappedRows = 0.7,
+                   kOfTwo = 0.6, kOfTwoDivided = 1.3, kOfFree = 2,
+                   kOfDivided = 1;
+  bool isDivided = kernel.config.cluster.k > 1, rows = hasRows(problem, kernel);
+  if (kernel.warpgroups > 1)
+    return (isDivided && !rows ? kOfTwoDivided : kOfTwo) * machine->earlyUs;
+  if (rows)
+    return (kernel.swapped ? kOfSwappedRows
+            : isDivided    ? kOfDividedRows
+                           : kOfRows) *
+           machine->earlyUs;
+  constexpr double kOfMemory = 0.18; // of the time of memory
+  double sms = machine->multiprocessors,
+         free = 1 - double(std::min(prediction.tiles, resident)) / sms,
+         slots = double(kernel.config.stages * kernel.blocksPerStage),
+         part = std::min(slots / countBlocks(problem, kernel), 1.0),
+         gain = part * ((kOfFree * free + (isDivided ? kOfDivided : 0)) *
+                            machine->earlyUs +
+                        kOfMemory * prediction.get(Bound::Dram));
+  if (isDivided || 2 * prediction.tiles > machine->multiprocessors)
+    return gain;
+  constexpr double kOfAllBlocks = 2.6, kTaken = 1;
+  return std::min(gain, (kOfAllBlocks * part - kTaken) * machine->earlyUs);
 }
 
 /// What is lost after a signal behind the wait, as a fraction of the loop,
@@ -57,8 +66,8 @@ double KernelModel::getSignalUs(const Problem &problem,
 /// clusters keep them together. A short loop does not notice. CTAs that share
 /// columns of B are launched in clusters of two, which lose little; those of
 /// swapped tiles have few rows to gain by that. More than two rows of tiles of
-/// several warpgroups lose their bands; three lose more in a long loop, and
-/// nothing in a short one (benchmark/notes/large-m.md).
+/// several warpgroups lose their bands, and more by that in a long loop
+/// (benchmark/notes/large-m.md).
 double KernelModel::getSpreadShare(const Problem &problem,
                                    const Prediction &prediction) const {
   constexpr double kMost = 0.4, kMostOfRows = 0.08, kNearlyAll = 0.9,
@@ -78,6 +87,7 @@ double KernelModel::getSpreadShare(const Problem &problem,
     share = most * std::max(free, 0.0) * length;
   }
   if (rows && kernel.warpgroups > 1 && problem.m > 2 * kernel.config.tileM)
-    share += kernel.warpgroups == 2 ? kOfRowsOfTwo : kOfRowsOfThree * length;
+    share += kernel.warpgroups == 2 ? kOfRowsOfTwo * (1 + length)
+                                    : kOfRowsOfThree * length;
   return share;
 }

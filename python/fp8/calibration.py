@@ -155,8 +155,9 @@ def fit(
             fields = json.loads(fit_to(entries[:1]))
             known = fields["constants"]
             if known["multiprocessors"] != multiprocessors:
-                for name in ("clusterMultiprocessors", "largeClusterMultiprocessors"):
-                    known[name] = min(known[name], multiprocessors)
+                for name in known:
+                    if name.startswith("clustersOf"):
+                        known[name] = max(min(known[name], multiprocessors // int(name.removeprefix("clustersOf"))), 1)
                 known["multiprocessors"] = multiprocessors
                 start = os.path.join(folder, "machine.json")
                 with open(start, "w", encoding="utf-8") as file:

@@ -76,10 +76,10 @@
 
 // Few rows, few columns: K is divided, so that nearly each SM has a tile.
 // CHECK-LABEL: func.func @few
-// CHECK: outs({{.*}}) config <tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait>
+// CHECK: outs({{.*}}) config <tile = 48 x 64 x 128, split_k = 3, launch = programmatic, signal = wait>
 // Types say more than a hint.
 // ALL-LABEL: func.func @few
-// ALL: outs({{.*}}) config <tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait>
+// ALL: outs({{.*}}) config <tile = 48 x 64 x 128, split_k = 3, launch = programmatic, signal = wait>
 // The nearest M of the table that has as many eights of rows.
 // TUNED-LABEL: func.func @few
 // TUNED: outs({{.*}}) config <tile = 48 x 64 x 128, stages = 2>

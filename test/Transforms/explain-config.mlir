@@ -11,11 +11,11 @@
 
 // CHECK: @gemm for sm_90a (NVIDIA H200): M=64 N=2112 K=7168
 // CHECK-NEXT: {{^}}  tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait, by the model
-// CHECK-NEXT: 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait': 132 tiles in 1 wave of 132 CTAs, 100% full; 6.{{[0-9]+}} us, bound by dram (3.70), launch 1.31; 'tile = {{64 x [0-9]+}} x 128, {{.*}}launch = programmatic, signal = wait' would take {{[67]}}.{{[0-9]+}}, its
+// CHECK-NEXT: 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait': 132 tiles in 1 wave of 132 CTAs, 100% full; 6.{{[0-9]+}} us, bound by dram (3.67), launch 1.62; 'tile = {{64 x [0-9]+}} x 128, {{.*}}launch = programmatic, signal = wait' would take {{[67]}}.{{[0-9]+}}, its
 // CHECK-NEXT: us launch epilogue fill wait tensor promotion l1 l2 depth dram tiles waves bound config
-// CHECK-NEXT: 6.{{[0-9]+}} 1.31 {{.*}} 0.00 {{.*}} 3.70 132 1 dram tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait
-// CHECK-NEXT: 132 1 l2 tile = 64 x 16 x 128, launch = programmatic, signal = wait
-// CHECK-NEXT: 88 1 dram tile = 64 x 48 x 128, split_k = 2, launch = programmatic, signal = wait
+// CHECK-NEXT: 6.{{[0-9]+}} 1.62 {{.*}} 0.00 {{.*}} 3.67 132 1 dram tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait
+// CHECK-NEXT: 66 1 dram tile = 64 x 64 x 128, split_k = 2, launch = programmatic, signal = wait
+// CHECK-NEXT: 99 1 dram tile = 72 x 64 x 128, split_k = 3, launch = programmatic, signal = wait
 // TUNED: {{^}}  tile = 64 x 48 x 128, stages = 2, by the table
 // TUNED-NEXT: from the tuned table; the model would choose 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait': 132 tiles
 func.func @gemm(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<64x2112xbf16>) {

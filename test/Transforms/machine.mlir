@@ -10,7 +10,7 @@
 // RUN: fp8-opt %t/gemm.mlir --fp8-explain-config="chip=sm_90a top=1 machine=%S/Inputs/machine.json" -o /dev/null | FileCheck %s --check-prefix=FILE
 // FILE: @gemm for sm_90a (NVIDIA H0, constants of '{{.*}}machine.json'): M=64 N=7168 K=2048
 // A launch of 40 us.
-// FILE: us, bound by {{.*}}, launch 37.92
+// FILE: us, bound by {{.*}}, launch 38.16
 // RUN: fp8-opt %t/gemm.mlir --fp8-explain-config="chip=sm_90a format=json top=1 machine=%S/Inputs/machine.json" -o /dev/null | FileCheck %s --check-prefix=DATA
 // DATA: "constants": "{{.*}}machine.json"
 // DATA: "machine": "NVIDIA H0"
@@ -30,7 +30,7 @@
 // BARE: error: --fp8-choose-config: the machine file '{{.*}}bare.json' needs a "version", "chip", "gpu" and "constants"; 'python3 -m fp8 calibrate' writes another
 // REDEFINE: %{machine} = %t/version.json
 // RUN: %{refused}=VERSION
-// VERSION: error: --fp8-choose-config: the machine file '{{.*}}version.json' is of version 9, but this compiler reads version 6; 'python3 -m fp8 calibrate' writes another
+// VERSION: error: --fp8-choose-config: the machine file '{{.*}}version.json' is of version 9, but this compiler reads version 7; 'python3 -m fp8 calibrate' writes another
 // REDEFINE: %{machine} = %t/chip.json
 // RUN: %{refused}=WRONG
 // WRONG: error: --fp8-choose-config: the machine file '{{.*}}chip.json' is for sm_100a, but kernels are lowered for sm_90a; use one that was measured on that chip

@@ -58,7 +58,8 @@ def test_takes_the_number_of_multiprocessors_from_the_gpu(tmp_path):
     planted = times(H200)
     fields = json.loads(calibration.fit(planted[:30], "sm_90a", "NVIDIA H0", H200, multiprocessors=114))
     assert fields["constants"]["multiprocessors"] == 114
-    assert fields["constants"]["clusterMultiprocessors"] <= 114
+    assert fields["constants"]["clustersOf3"] == 114 // 3
+    assert fields["constants"]["clustersOf8"] == 114 // 8
     path = tmp_path / "fewer.json"
     path.write_text(json.dumps(fields))
     # 132 tiles are one wave of an H200, and two of this GPU.

@@ -90,7 +90,7 @@ def test_the_table_comes_next(monkeypatch):
 def test_a_spec_that_pins_is_predicted_with_its_launch(launch):
     choice = fp8.choose(64, 7168, 2048, fp8.GemmSpec(config="tile = 64 x 32 x 128" + launch))
     assert (choice.config, choice.source) == ("tile = 64 x 32 x 128" + launch, "spec")
-    assert choice.terms["launch"] == pytest.approx(2.15 if launch else 2.82, abs=0.01)
+    assert choice.terms["launch"] == pytest.approx(2.09 if launch else 2.64, abs=0.01)
 
 
 def test_what_the_model_does_not_know_has_no_time():
@@ -100,7 +100,7 @@ def test_what_the_model_does_not_know_has_no_time():
 
 
 def test_reads_as_a_line():
-    assert str(fp8.choose(64, 7168, 2048)) == "tile = 64 x 64 x 128, launch = programmatic, signal = wait, by the model, 5.38 us on NVIDIA H200"
+    assert str(fp8.choose(64, 7168, 2048)) == "tile = 64 x 64 x 128, launch = programmatic, signal = wait, by the model, 5.69 us on NVIDIA H200"
 
 
 def test_needs_no_gpu_and_compiles_nothing(tmp_path):

@@ -6,6 +6,7 @@
 #define FP8_CHIP_MACHINE_H
 
 #include "fp8/Chip/Chip.h"
+#include "fp8/Chip/Clusters.h"
 
 #include <cstdint>
 #include <string_view>
@@ -74,9 +75,7 @@ struct Machine {
   /// The part of a launch that a programmatic launch overlaps with the end of
   /// the preceding kernel.
   double earlyUs;
-  /// The SMs that clusters of more than two CTAs can use, since they do not
-  /// cross GPCs; and those of more than four.
-  int64_t clusterMultiprocessors, largeClusterMultiprocessors;
+  ClusterRoom clusters;
   /// The time to store a tile: a constant, and the time for each column of a
   /// warpgroup's 64 rows.
   double epilogueCycles, epilogueColumnCycles;

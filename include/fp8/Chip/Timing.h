@@ -6,6 +6,8 @@
 #ifndef FP8_CHIP_TIMING_H
 #define FP8_CHIP_TIMING_H
 
+#include "fp8/Chip/Clusters.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -57,8 +59,7 @@ struct TensorMemoryTiming {
 struct Timing {
   const char *name;
   int64_t multiprocessors;
-  /// That clusters of three CTAs or more find, and those of more than four.
-  int64_t clusterMultiprocessors, largeClusterMultiprocessors;
+  ClusterRoom clusters;
   int64_t partitions; ///< of an SM, each with an issue slot
   double gigahertz;
   /// The load is the share of the cycles in which the tensor cores work,

@@ -24,9 +24,7 @@ MemoryShares::MemoryShares(const Trace &trace, const chip::Timing &t,
                            const TracedLaunch &launch)
     : trace(trace), t(t) {
   const double sms =
-      double(launch.clusterCtas > 4   ? t.largeClusterMultiprocessors
-             : launch.clusterCtas > 2 ? t.clusterMultiprocessors
-                                      : t.multiprocessors);
+      double(t.clusters.countCtas(launch.clusterCtas, t.multiprocessors));
   resident = std::min(double(launch.ctas), sms);
   double clusters = double(launch.ctas) / double(launch.clusterCtas);
   const double share = std::min(1.0, shareOfWork(trace, launch));

@@ -58,65 +58,6 @@ GemmSchedule::getCandidates(const chip::Chip &chip,
   return configs;
 }
 
-SmallVector<int64_t> GemmSchedule::getTileNs() {
-  // Fine steps where they make one wave of two, coarse ones where each further
-  // part of the columns costs registers.
-  SmallVector<int64_t> columns;
-  for (int64_t n = 16; n <= 256; n += n < 64 ? 8 : n < 96 ? 16 : 32)
-    columns.push_back(n);
-  return columns;
-}
-
-void GemmSchedule::addSplit(const CandidateSink &add, const chip::Chip &chip,
-                            const GemmExtents &extents, int64_t tileM,
-                            int64_t tileN) {
-  constexpr int64_t kLeastBlocks = 4;
-  GemmConfig config;
-  config.tileM = tileM;
-  config.tileN = tileN;
-  // Extents and batches below 2^31 can have more tiles than can be counted.
-  double tiles = double(extents.batch) * llvm::divideCeil(extents.m, tileM) *
-                 llvm::divideCeil(extents.n, tileN);
-  for (int64_t k : {2, 4, 8}) {
-    config.cluster.k = k;
-    if (tiles * k <= chip.machine->multiprocessors &&
-        extents.k >= k * kLeastBlocks * gemm::kScaleBlock)
-      add(config);
-  }
-}
-
-void GemmSchedule::addSwapped(const CandidateSink &add, const chip::Chip &chip,
-                              const GemmExtents &extents,
-                              ArrayRef<int64_t> tileNs, int64_t step) {
-  constexpr int64_t kRows = 64; // of an MMA
-  auto addRows = [&](int64_t tileM) {
-    for (int64_t tileN : tileNs) {
-      GemmConfig config;
-      config.tileM = tileM;
-      config.tileN = tileN;
-      add(config);
-      addSplit(add, chip, extents, tileM, tileN);
-    }
-  };
-  int64_t most = llvm::alignTo(extents.m, step);
-  if (extents.m < kRows)
-    for (int64_t tileM = 8; tileM <= most && tileM < kRows; tileM += 8)
-      addRows(tileM);
-  // Beyond, they were measured to gain nothing.
-  constexpr int64_t kMostRows = 1024;
-  if (extents.m > kMostRows)
-    return;
-  for (int64_t tileM = kRows + 8; tileM < 2 * kRows; tileM += 8) {
-    // No smaller tile makes as few rows of tiles, or none of those steps.
-    int64_t rows =
-        llvm::divideCeil(extents.m, llvm::divideCeil(extents.m, tileM));
-    if (llvm::any_of(ArrayRef<int64_t>{8, 16, step}, [&](int64_t each) {
-          return int64_t(llvm::alignTo(rows, each)) == tileM;
-        }))
-      addRows(tileM);
-  }
-}
-
 FailureOr<std::unique_ptr<GemmSchedule>>
 GemmSchedule::choose(BlockwiseGemmOp op, const GemmConfig &config,
                      const chip::Chip &chip) {

@@ -227,19 +227,6 @@ protected:
   /// Some columns of a tile of D. The widest row that the 128-byte swizzle
   /// takes and that divides `multiple` columns.
   TileType getOutputTile(int64_t rows, Type element, int64_t multiple) const;
-  /// Tile N's from 16 to 256 that are worth ranking.
-  static SmallVector<int64_t> getTileNs();
-  /// Tiles of that size for which CTAs divide K, where they leave
-  /// multiprocessors free and each CTA keeps some blocks.
-  static void addSplit(const CandidateSink &add, const chip::Chip &chip,
-                       const GemmExtents &extents, int64_t tileM,
-                       int64_t tileN);
-  /// Tiles of fewer rows than an MMA has, with these columns: where the result
-  /// has fewer, or where larger tiles leave more rows beyond M. Their rows are
-  /// up to M rounded up to a multiple of `step`.
-  static void addSwapped(const CandidateSink &add, const chip::Chip &chip,
-                         const GemmExtents &extents, ArrayRef<int64_t> tileNs,
-                         int64_t step);
   /// Checks that TMA can copy rows of a tile of D.
   LogicalResult checkRows(BlockwiseGemmOp op) const;
   /// The bytes of shared memory that do not grow with the number of stages:

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 /// Of the file. It grows when a constant comes, goes or changes its meaning.
-static constexpr int64_t kVersion = 6;
+static constexpr int64_t kVersion = 7;
 static constexpr StringLiteral kCure =
     "; 'python3 -m fp8 calibrate' writes another";
 

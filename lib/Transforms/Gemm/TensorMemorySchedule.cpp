@@ -2,6 +2,7 @@
 // The schedule for chips with tensor memory.
 
 #include "TensorMemorySchedule.h"
+#include "Candidates.h"
 #include "PtxasLimits.h"
 #include "fp8/Analysis/KernelPlan.h"
 #include "fp8/IR/RegisterLayout.h"
@@ -28,7 +29,7 @@ void TensorMemorySchedule::addCandidates(const CandidateSink &add,
                                          const GemmExtents &extents) {
   for (int64_t group : {1, 2})
     for (int64_t tileM : {64, 128, 256})
-      for (int64_t tileN : getTileNs())
+      for (int64_t tileN : Candidates::getTileNs())
         for (auto [rows, n] : {std::pair(1, 1), {2, 1}, {1, 2}, {2, 2}}) {
           int64_t m = rows * group;
           // No cluster is wider than the result.
@@ -37,11 +38,13 @@ void TensorMemorySchedule::addCandidates(const CandidateSink &add,
           if (tileM >= 64 * group && !isWider)
             add(makeCandidate(tileM, tileN, group, {m, n, 1}));
         }
+  constexpr int64_t kDivisors[] = {2, 4, 8};
+  Candidates candidates(add, chip, extents, kDivisors);
   for (int64_t tileN : {64, 128})
-    addSplit(add, chip, extents, 64, tileN);
+    candidates.addDivided(64, tileN);
   // Tensor cores apply the scales of 32 rows at a time.
   constexpr int64_t kRowsOfScales = 32;
-  addSwapped(add, chip, extents, {64, 128}, kRowsOfScales);
+  candidates.addSwapped({64, 128}, kRowsOfScales);
 }
 
 bool TensorMemorySchedule::swapsOperands() const {

@@ -2,6 +2,7 @@
 // The schedule for chips whose warpgroups multiply into registers.
 
 #include "WarpgroupSchedule.h"
+#include "Candidates.h"
 #include "PtxasLimits.h"
 #include "fp8/Analysis/KernelPlan.h"
 #include "fp8/Chip/Machine.h"
@@ -48,7 +49,7 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
                                       const chip::Chip &chip,
                                       const GemmExtents &extents) {
   // 112, 144 and 176 make whole waves of N of 7, 9 and 11 x 2^k.
-  SmallVector<int64_t> tileNs = getTileNs();
+  SmallVector<int64_t> tileNs = Candidates::getTileNs();
   tileNs.append({112, 144});
   for (int64_t tileM :
        {kMmaRows, 2 * kMmaRows, kThreeProductRows, kMostTileRows}) {
@@ -112,13 +113,16 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
   if (double(extents.m) * extents.n * extents.k >= kManyProducts &&
       extents.k >= kSomeBlocks * gemm::kScaleBlock)
     add(makeCandidate(kMostTileRows, 128, {1, 2}));
+  // Seven gained nothing anywhere (benchmark/notes/small-m.md).
+  constexpr int64_t kDivisors[] = {2, 3, 4, 5, 6, 8};
+  Candidates candidates(add, chip, extents, kDivisors);
   for (int64_t tileM : {kMmaRows, 2 * kMmaRows, kThreeProductRows})
     for (int64_t tileN : tileNs)
       if (isCandidate(tileM, tileN))
-        addSplit(add, chip, extents, tileM, tileN);
+        candidates.addDivided(tileM, tileN);
   // CTAs that divide K want eight rows each.
   constexpr int64_t kRowsOfTwo = 16;
-  addSwapped(add, chip, extents, {64, 128, 192, 256}, kRowsOfTwo);
+  candidates.addSwapped({64, 128, 192, 256}, kRowsOfTwo);
 }
 
 //===----------------------------------------------------------------------===//
