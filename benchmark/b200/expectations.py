@@ -31,7 +31,7 @@ def machine(name):
     text = re.search(r"constexpr Machine machines::%s = \{(.*?)\};" % name, read(MACHINES), re.S)[1]
     found = {}
     for key, value in re.findall(r"/\*(\w+)=\*/([^,}]+)", text):
-        if '"' not in value and not value.startswith("k"):
+        if '"' not in value and key != "clusters":
             product = 1.0
             for factor in value.split("*"):
                 product *= float(factor)
@@ -42,7 +42,7 @@ def machine(name):
 def clusters(name):
     """CTAs of a cluster: clusters that a GPU of the ClusterRoom of Clusters.h runs at a time."""
     text = read(CLUSTERS)
-    sizes, counts = (map(int, re.search(pattern % r"[{\s]+([\d, ]+)\}", text)[1].split(",")) for pattern in (r"kSizes =%s", name + " =%s"))
+    sizes, counts = (map(int, re.search(pattern % r"[{\s]+([\d,\s]+)\}", text)[1].split(",")) for pattern in (r"kSizes =%s", name + " =%s"))
     return dict(zip(sizes, counts))
 
 

@@ -145,7 +145,7 @@ constexpr Machine machines::kThor = [] {
   machine.dramBytesPerNs =
       1 /
       (1 / ofAll - 1 / (machine.dramBytesPerNsOfOne * machine.multiprocessors));
-  // No cluster leaves an SM free, since nothing is known of its GPCs.
+  // As many as its SMs hold, since nothing is known of its GPCs.
   for (size_t i = 0; i < ClusterRoom::kSizes.size(); ++i)
     machine.clusters.counts[i] =
         machine.multiprocessors / ClusterRoom::kSizes[i];

@@ -317,7 +317,8 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
 }
 
 /// The fraction by which the loop takes longer where two CTAs that divide K
-/// also share columns of tiles: they are a TPC, so those that share lie apart.
+/// also share columns of tiles: the two fill a TPC, so those that share columns
+/// are on different ones.
 /// Two rows of tiles notice little of it unless they have rows in common, and
 /// so do several warpgroups. Larger clusters notice nothing.
 double KernelModel::getDividedShare(const Problem &problem) const {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a kernel gains, and loses, that lets the next one start behind its wait
 // (benchmark/notes/programmatic.md). The numbers are fitted to surveys of an
-// H200 and an H100, those of two warpgroups and of several rows of tiles to
-// ones of an H200. In these the kernel in front is of the same kind and B is
+// H200. In these the kernel in front is of the same kind and B is
 // constant, as in a graph of such kernels.
 
 #include "Blocks.h"
@@ -27,8 +26,8 @@ static bool hasRows(const Problem &problem, const KernelShape &kernel) {
 /// start as soon as ours end, and load B meanwhile. One row of tiles of one
 /// warpgroup gains by the part of B that the ring has room for: memory is done
 /// with it before the wait, SMs that ours leave free begin at once, and CTAs
-/// that divide K have little left. Where they leave half of the SMs free, CTAs
-/// there take what ours draw, unless that is most of B.
+/// that divide K have little left. If K is whole and half of the SMs are free,
+/// CTAs there take what ours draw, unless the ring holds most of B.
 double KernelModel::getSignalUs(const Problem &problem,
                                 const Prediction &prediction) const {
   // One without warpgroups signals in front of its store.
@@ -54,6 +53,11 @@ double KernelModel::getSignalUs(const Problem &problem,
          gain = part * ((kOfFree * free + (isDivided ? kOfDivided : 0)) *
                             machine->earlyUs +
                         kOfMemory * prediction.get(Bound::Dram));
+  // With many waves a ring holds little of all that memory brings, and no gain
+  // exceeds the launch.
+  constexpr double kMost = 2.5;
+  gain = std::min({gain, kMost * machine->earlyUs,
+                   std::max(machine->launchUs - machine->earlyUs, 0.0)});
   if (isDivided || 2 * prediction.tiles > machine->multiprocessors)
     return gain;
   constexpr double kOfAllBlocks = 2.6, kTaken = 1;

@@ -298,6 +298,7 @@ TEST(CostModel, ProductsOfZerosDrawLessPower) {
   // copies of 113 rows beyond M cost more than the zeros gain.
   EXPECT_LE(gain({214, 24576, 1024}), 0);
   EXPECT_EQ(gain({252, 24576, 16384}), 0);
+  // (fillPs says how much).
   EXPECT_LT(gain({143, 24576, 16384}), -0.05);
   // Narrow tiles, and those of 256 rows, were measured to gain nothing.
   KernelModel wide(h200, first);
@@ -413,6 +414,20 @@ TEST(CostModel, AnEarlyBGainsNothingWhereAnEarlyStartDoesNot) {
   Problem problem = {64, 132 * 64, 7168};
   EXPECT_EQ(predict(other, problem, wait).total,
             predict(other, problem, store).total);
+}
+
+TEST(CostModel, AnEarlyBGainsNoMoreThanTheLaunch) {
+  KernelShape kernel = warpgroupKernel(64, 64);
+  kernel.config.programmatic = kernel.config.signalsAtWait = true;
+  kernel.config.stages = 16;
+  // Many waves of tiles whose K blocks the ring holds.
+  for (const Problem &problem :
+       {Problem{64, 36864, 1536}, Problem{1, 129280, 1024},
+        Problem{1, 2097152, 512}}) {
+    Prediction prediction = predict(h200, problem, kernel);
+    EXPECT_GT(prediction.launch, 0);
+    EXPECT_GT(prediction.total, prediction.get(Bound::Dram));
+  }
 }
 
 TEST(CostModel, ClustersOfThreeThatDivideKFillFewerSms) {

@@ -171,7 +171,7 @@ def test_calibrates(on_gpu, tmp_path):  # noqa: F811
     counted, written = on_gpu(lines, OUTPUT=str(path), FP8_CACHE_DIR=str(tmp_path / "cache")).splitlines()
     count, kept, enough = counted.split()
     assert (count, enough) == ("4", "True") and kept.startswith(str(tmp_path / "cache" / "machine-"))
-    assert written == str(path) and json.loads(path.read_text())["version"] == 6
+    assert written == str(path) and json.loads(path.read_text())["version"] == 7
 
 
 @pytest.mark.parametrize("cache", ["", "file/kernels"], ids=["none", "read-only"])

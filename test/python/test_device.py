@@ -87,8 +87,8 @@ def test_a_problem_that_is_new_asks_no_compiler(on_gpu):
         kernels = [_choice.kernel_for(fp8.GemmSpec(), "sm_90a", (rows, 4096, 7168)) for rows in MS]
         print(len({id(kernel) for kernel in kernels}), len(lowered) > 0)
     """
-    assert on_gpu(lines.replace("MS", "(60, 64)"), FP8_CACHE_DIR=os.environ["FP8_CACHE_DIR"] + "/new") == "1 True\n"
-    assert on_gpu(lines.replace("MS", "(61, 62, 63)"), FP8_CACHE_DIR=os.environ["FP8_CACHE_DIR"] + "/new") == "1 False\n"
+    assert on_gpu(lines.replace("MS", "(57, 60)"), FP8_CACHE_DIR=os.environ["FP8_CACHE_DIR"] + "/new") == "1 True\n"
+    assert on_gpu(lines.replace("MS", "(58, 59, 61)"), FP8_CACHE_DIR=os.environ["FP8_CACHE_DIR"] + "/new") == "1 False\n"
 
 
 def test_programmatic_launches(on_gpu):

@@ -31,12 +31,11 @@ struct ClusterRoom {
   }
 };
 
-/// Of an H200 with 132 SMs, driver 580.159. Others were seen with as many
-/// clusters or more.
+/// Of an H200 with 132 SMs, driver 580.159.
 inline constexpr ClusterRoom kHopperClusters = {{39, 30, 22, 17, 15, 15, 7}};
-/// Published for a B300 are 15 clusters of 8 (docs/Timing.md). Assumed: no
-/// cluster of four or fewer leaves an SM free, and one of five or more uses as
-/// many SMs as one of eight.
+/// Published for a B300 are 15 clusters of 8 (docs/Timing.md). Assumed: there
+/// are as many clusters of four or fewer as its SMs hold, and as many of five
+/// or more as the SMs of those 15 hold.
 inline constexpr ClusterRoom kBlackwellClusters = {{49, 37, 24, 20, 17, 15, 7}};
 
 } // namespace fp8::chip

@@ -68,9 +68,10 @@ struct Machine {
   /// time to exchange sums between CTAs; and what each sum that a CTA sends
   /// adds to it.
   double launchUs, clusterUs, exchangeUs, exchangePs;
-  /// The fraction by which the loop takes longer if CTAs that divide K share
-  /// columns of tiles, in three rows of tiles or more, or in two that have
-  /// rows in common. Two others, and two warpgroups, have a quarter of it.
+  /// The fraction by which the loop takes longer if two CTAs that divide K
+  /// share columns of tiles with others, in three rows of tiles or more, or in
+  /// two that have rows in common. Two others, and two warpgroups, have a
+  /// quarter of it.
   double dividedTogetherShare;
   /// The part of a launch that a programmatic launch overlaps with the end of
   /// the preceding kernel.

@@ -23,8 +23,9 @@ double fp8::sim::shareOfWork(const Trace &trace, const TracedLaunch &launch) {
 MemoryShares::MemoryShares(const Trace &trace, const chip::Timing &t,
                            const TracedLaunch &launch)
     : trace(trace), t(t) {
-  const double sms =
-      double(t.clusters.countCtas(launch.clusterCtas, t.multiprocessors));
+  const double sms = double(std::max<int64_t>(
+      t.clusters.countCtas(launch.clusterCtas, t.multiprocessors),
+      launch.clusterCtas));
   resident = std::min(double(launch.ctas), sms);
   double clusters = double(launch.ctas) / double(launch.clusterCtas);
   const double share = std::min(1.0, shareOfWork(trace, launch));

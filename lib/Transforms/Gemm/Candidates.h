@@ -8,7 +8,8 @@
 
 namespace mlir::fp8 {
 
-/// Hands the candidates of a GEMM to a sink.
+/// Hands the candidates of a GEMM to a sink. What it is made from must outlive
+/// it.
 class Candidates {
 public:
   /// `divisors` are the numbers of CTAs that may divide K.
