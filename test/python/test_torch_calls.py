@@ -147,7 +147,7 @@ def test_an_address_that_tma_cannot_read(on_gpu):
 
 
 NEW_ROWS = TENSOR + """
-n, k = 4096, 7168
+n, k = 8192, 7168  # one kernel for all M of 56 to 64
 weights = Tensor(aligned((n, k), np.uint8), e4m3), Tensor(aligned((n // 128, k // 128), np.float32))
 
 def call(m, layout="k_major", padding=0, extra=0, **options):
@@ -202,7 +202,7 @@ def test_rows_of_other_layouts(on_gpu):
     """)).splitlines() == [
         "1", "1", "2", "2",
         "a_scale is 56 x 56, which is M x K/128 and K/128 x M: say which with scale_layout='row_major' or 'k_major'", "3",
-        "d is 59 x 4096; it must be M x N, 58 x 4096", "4",
+        "d is 59 x 8192; it must be M x N, 58 x 8192", "4",
     ]
 
 
@@ -215,4 +215,4 @@ def test_rows_of_other_operands(on_gpu):
             call(m, c=Tensor(aligned((m, n), np.uint16), torch.bfloat16), bias=bias, beta=0.5)
             print(len(checked), len(log("cuModuleLoadDataEx")))
         call(61, c=Tensor(aligned((60, n), np.uint16), torch.bfloat16), bias=bias, beta=0.5)
-    """)).splitlines() == ["2 2", "2 2", "2 2", "c is 60 x 4096; it must be M x N, 61 x 4096"]
+    """)).splitlines() == ["2 2", "2 2", "2 2", "c is 60 x 8192; it must be M x N, 61 x 8192"]
