@@ -45,8 +45,8 @@ void Candidates::addSwapped(ArrayRef<int64_t> tileNs, int64_t step) const {
   for (int64_t tileM = isShort ? 8 : kRows + 8; tileM < 2 * kRows; tileM += 8) {
     if (tileM == kRows)
       continue;
-    // The rows of a tile if all rows of tiles were equally high. The least tile
-    // of a multiple of rows that makes as few rows of tiles.
+    // The rows of a tile if all rows of tiles were equally high. A tile is the
+    // least of a multiple if no smaller one makes as few rows of tiles.
     int64_t rows =
         llvm::divideCeil(extents.m, llvm::divideCeil(extents.m, tileM));
     auto isLeast = [&](int64_t multiple) {
