@@ -34,13 +34,13 @@ def draw_config(rng, chip):
     """A configuration, of which some parts may not go together."""
     hopper = chip.startswith("sm_9")
     pair = not hopper and rng.random() < 0.5
-    rows = rng.choice([8, 16, 24, 40, 64, 64, 128, 192, 256]) if hopper else 256 if pair else 128
-    columns = rng.choice([64, 128, 192]) if rows < 64 else rng.choice(COLUMNS)
+    rows = rng.choice([8, 16, 24, 40, 48, 64, 64, 72, 80, 128, 192, 256]) if hopper else 256 if pair else 128
+    columns = rng.choice([64, 128, 192]) if rows % 64 else rng.choice(COLUMNS)
     parts = [f"tile = {rows} x {columns} x 128"]
     if pair:
         parts.append("cta_group = 2")
     if hopper and rng.random() < 0.4:
-        parts.append(f"split_k = {rng.choice([2, 4, 8])}")
+        parts.append(f"split_k = {rng.choice([2, 3, 4, 5, 6, 8])}")
     elif rng.random() < 0.4:
         parts.append(f"cluster = {rng.choice(CLUSTERS)}")
     if rng.random() < 0.3:

@@ -25,7 +25,7 @@ def make_config(rng, chip):
     small = hopper and rng.random() < 0.3
     pair = rng.random() < (0.05 if hopper else 0.4)
     if small:
-        m, n = rng.choice(range(8, 64, 8)), rng.choice([64, 128, 192, 256])
+        m, n = rng.choice([*range(8, 64, 8), 72, 80, 96, 120]), rng.choice([64, 128, 192, 256])
     else:
         m = rng.choice([64, 128, 192, 256] if hopper else [128, 256] if pair else [64, 128])
         n = rng.choice(range(8, 257, 8) if hopper or m == 64 else range(16, 257, 16))
@@ -37,7 +37,7 @@ def make_config(rng, chip):
     if rng.random() < 0.3:
         fields.append("cluster = %d x %d" % (rng.choice([1, 2, 2, 4, 8]) * (1 + pair), rng.choice([1, 1, 2, 4])))
     elif not pair and rng.random() < (0.5 if hopper else 0.03):
-        fields.append("split_k = %d" % rng.choice([2, 2, 3, 4, 5, 8, 16]))
+        fields.append("split_k = %d" % rng.choice([2, 2, 3, 4, 5, 6, 8, 16]))
     for name, values, share in (("stages", [1, 2, 3, 4, 6, 40], 0.3), ("accumulators", [1, 2, 3, 4, 64], 0.02 if hopper else 0.3),
                                 ("scheduler", ["persistent", "one_tile"] + ["clc"] * (not hopper), 0.4),
                                 ("launch", ["serial", "programmatic"], 0.3)):
