@@ -111,6 +111,28 @@ static StringRef getOperatorName(Operation *op) {
       .Default([](Operation *) { return ""; });
 }
 
+/// Whether the op means what the manifest's operator computes with signed
+/// integers that do not wrap, and rounds down. The manifest's conditions are 0
+/// and 1.
+bool ManifestExpressions::isExact(Operation *op) {
+  if (isa<arith::AndIOp, arith::OrIOp, arith::SelectOp>(op))
+    return true;
+  if (op->getOperand(0).getType().isInteger(1)) {
+    auto compare = dyn_cast<arith::CmpIOp>(op);
+    return isa<arith::ExtUIOp, arith::IndexCastUIOp>(op) ||
+           (compare && (compare.getPredicate() == arith::CmpIPredicate::eq ||
+                        compare.getPredicate() == arith::CmpIPredicate::ne));
+  }
+  auto contains = [](NonNegative &numbers, Operation *op) {
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      return numbers.contains(operand);
+    });
+  };
+  if (isUnsigned(op))
+    return contains(unwrapped, op);
+  return !isa<arith::DivSIOp, arith::RemSIOp>(op) || contains(nonNegative, op);
+}
+
 FailureOr<llvm::json::Value>
 ManifestExpressions::translateOperator(Operation *op) {
   Array operands;
@@ -157,8 +179,11 @@ FailureOr<llvm::json::Value> ManifestExpressions::translate(Value value,
            << value.getType()
            << ", which a launch manifest cannot express; only sizes and "
               "strides of memref arguments can be used";
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-          arith::ExtUIOp>(op))
+  bool isCast = isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+                    arith::ExtUIOp>(op);
+  if ((isCast || !getOperatorName(op).empty()) && !isExact(op))
+    return reportUnexpressible(op, user);
+  if (isCast)
     return translate(op->getOperand(0), op);
   if (isa<memref::ExtractStridedMetadataOp>(op))
     return translateMetadata(cast<OpResult>(value));

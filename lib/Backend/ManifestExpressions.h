@@ -4,6 +4,8 @@
 #ifndef FP8_LIB_TARGET_MANIFESTEXPRESSIONS_H
 #define FP8_LIB_TARGET_MANIFESTEXPRESSIONS_H
 
+#include "fp8/Analysis/NonNegative.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/JSON.h"
@@ -37,6 +39,7 @@ public:
 
 private:
   FailureOr<llvm::json::Value> translate(Value value, Operation *user);
+  bool isExact(Operation *op);
   FailureOr<llvm::json::Value> translateOperator(Operation *op);
   FailureOr<llvm::json::Value> translateMetadata(OpResult result);
 
@@ -45,6 +48,7 @@ private:
   /// Expressions are trees: a value used twice is written twice. The count of
   /// nodes bounds what a chain of such uses can grow to.
   int64_t nodes = 0;
+  NonNegative nonNegative{/*asUnsigned=*/false}, unwrapped{/*asUnsigned=*/true};
 };
 
 } // namespace mlir::fp8

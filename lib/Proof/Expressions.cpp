@@ -5,10 +5,11 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/CastInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -46,12 +47,14 @@ ExprId ProcessExpressions::get(Value value) {
 }
 
 /// True if the op's result is the same whenever its operands are, for all
-/// threads; a load counts, since the proof takes for granted that what roles
-/// read in order to decide does not change.
+/// threads. Effects do not tell that: a shuffle, or text of an assembler, has
+/// none. A load counts, since the proof takes for granted that what roles read
+/// in order to decide does not change.
 static bool isFunction(Operation *op) {
-  return op && !op->getNumRegions() && op->getNumResults() == 1 &&
-         (isMemoryEffectFree(op) || isa<memref::LoadOp>(op)) &&
-         op->getNumOperands();
+  return op && op->getNumResults() == 1 && op->getNumOperands() &&
+         (isa_and_present<arith::ArithDialect, math::MathDialect>(
+              op->getDialect()) ||
+          isa<memref::LoadOp>(op));
 }
 
 ExprId ProcessExpressions::makeOpaque(Value value) {
@@ -70,6 +73,8 @@ ExprId ProcessExpressions::makeOpaque(Value value) {
   stream << op->getName().stripDialect();
   for (NamedAttribute attribute : op->getAttrs())
     stream << ' ' << attribute.getValue();
+  if (isa<CastOpInterface>(op))
+    stream << " to " << value.getType();
   return table.getOpaque(name, operands, Scope::Launch,
                          /*isData=*/isa<memref::LoadOp>(op));
 }
@@ -78,7 +83,8 @@ static ExprId negate(ExprTable &table, ExprId id) {
   return table.get(ExprKind::Multiply, {id, table.getConstant(-1)});
 }
 
-/// A condition on the values in the order of the predicate.
+/// A condition on the values in the order of the predicate, of which signed and
+/// unsigned ones are alike.
 static ExprId compare(ExprTable &table, arith::CmpIPredicate predicate,
                       ExprId left, ExprId right) {
   using P = arith::CmpIPredicate;
@@ -113,7 +119,7 @@ std::optional<ExprId> ProcessExpressions::computeBits(Operation *op) {
   auto binary = [&](ExprKind kind, int64_t number) {
     return table.get(kind, {get(op->getOperand(0)), table.getConstant(number)});
   };
-  constexpr unsigned kMostBits = 62;
+  constexpr unsigned kMostBits = 40;
   if (isa<arith::AndIOp>(op) && bits.isMask() &&
       bits.getActiveBits() <= kMostBits)
     return binary(ExprKind::Remainder, bits.getZExtValue() + 1);
@@ -127,11 +133,69 @@ std::optional<ExprId> ProcessExpressions::computeBits(Operation *op) {
   return std::nullopt;
 }
 
+/// Of a dividend that may be negative. The quotient is cut off towards zero,
+/// and the remainder has the dividend's sign.
+ExprId ProcessExpressions::divideTowardsZero(Operation *op, ExprKind kind) {
+  ExprId dividend = get(op->getOperand(0)), divisor = get(op->getOperand(1));
+  if (isUnsigned(op) || nonNegative.contains(op->getOperand(0)))
+    return table.get(kind, {dividend, divisor});
+  ExprId ofOpposite = table.get(kind, {negate(table, dividend), divisor});
+  return table.get(ExprKind::Select,
+                   {table.get(ExprKind::Less, {dividend, table.getConstant(0)}),
+                    negate(table, ofOpposite),
+                    table.get(kind, {dividend, divisor})});
+}
+
+/// Ops on numbers of one bit: conditions. 1 is -1 to a signed op.
+std::optional<ExprId> ProcessExpressions::computeBool(Operation *op) {
+  ExprId first = get(op->getOperand(0)),
+         second = op->getNumOperands() > 1 ? get(op->getOperand(1)) : first;
+  auto binary = [&](ExprKind kind) { return table.get(kind, {first, second}); };
+  return llvm::TypeSwitch<Operation *, std::optional<ExprId>>(op)
+      .Case<arith::AndIOp>([&](auto) { return binary(ExprKind::And); })
+      .Case<arith::OrIOp>([&](auto) { return binary(ExprKind::Or); })
+      // One of the two: not equal.
+      .Case<arith::XOrIOp>([&](auto) {
+        return table.get(ExprKind::Not, {binary(ExprKind::Equal)});
+      })
+      .Case([&](arith::CmpIOp compared) {
+        if (!isUnsigned(op))
+          std::swap(first, second);
+        return compare(table, compared.getPredicate(), first, second);
+      })
+      .Case<arith::ExtUIOp, arith::IndexCastUIOp>([&](auto) { return first; })
+      .Case<arith::ExtSIOp, arith::IndexCastOp>(
+          [&](auto) { return negate(table, first); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// True if a cast may drop bits of what is counted in a launch.
+static bool isNarrow(Operation *op) {
+  constexpr unsigned kLeast = 32;
+  return isa<arith::IndexCastOp, arith::IndexCastUIOp>(op) &&
+         op->getResult(0).getType().isInteger() &&
+         op->getResult(0).getType().getIntOrFloatBitWidth() < kLeast;
+}
+
 ExprId ProcessExpressions::computeArith(Operation *op) {
+  auto select = dyn_cast<arith::SelectOp>(op);
+  if (!select && op->getOperand(0).getType().isInteger(1)) {
+    std::optional<ExprId> id = computeBool(op);
+    return id ? *id : makeOpaque(op->getResult(0));
+  }
+  bool isUnwrapped = llvm::all_of(op->getOperands(), [&](Value operand) {
+    return unwrapped.contains(operand);
+  });
+  if (isNarrow(op) || (isUnsigned(op) && !isUnwrapped))
+    return makeOpaque(op->getResult(0));
+  // Nothing is known of quotients by what may be negative.
+  if (isa<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp,
+          arith::CeilDivSIOp>(op) &&
+      !nonNegative.contains(op->getOperand(1)))
+    return makeOpaque(op->getResult(0));
   auto binary = [&](ExprKind kind) {
     return table.get(kind, {get(op->getOperand(0)), get(op->getOperand(1))});
   };
-  auto isBool = [&] { return op->getResult(0).getType().isInteger(1); };
   return llvm::TypeSwitch<Operation *, ExprId>(op)
       .Case<arith::AddIOp>([&](auto) { return binary(ExprKind::Add); })
       .Case<arith::MulIOp>([&](auto) { return binary(ExprKind::Multiply); })
@@ -140,7 +204,9 @@ ExprId ProcessExpressions::computeArith(Operation *op) {
             ExprKind::Add,
             {get(op->getOperand(0)), negate(table, get(op->getOperand(1)))});
       })
-      .Case<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(
+      .Case<arith::DivUIOp, arith::DivSIOp>(
+          [&](auto) { return divideTowardsZero(op, ExprKind::FloorDivide); })
+      .Case<arith::FloorDivSIOp>(
           [&](auto) { return binary(ExprKind::FloorDivide); })
       .Case<arith::CeilDivUIOp, arith::CeilDivSIOp>([&](auto) {
         ExprId up = table.get(
@@ -149,7 +215,7 @@ ExprId ProcessExpressions::computeArith(Operation *op) {
         return negate(table, up);
       })
       .Case<arith::RemUIOp, arith::RemSIOp>(
-          [&](auto) { return binary(ExprKind::Remainder); })
+          [&](auto) { return divideTowardsZero(op, ExprKind::Remainder); })
       .Case<arith::MinUIOp, arith::MinSIOp>(
           [&](auto) { return binary(ExprKind::Minimum); })
       .Case<arith::MaxUIOp, arith::MaxSIOp>(
@@ -166,17 +232,8 @@ ExprId ProcessExpressions::computeArith(Operation *op) {
       .Case<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtUIOp,
             arith::ExtSIOp>([&](auto) { return get(op->getOperand(0)); })
       .Default([&](Operation *) {
-        if (isBool() && isa<arith::AndIOp>(op))
-          return binary(ExprKind::And);
-        if (std::optional<ExprId> id = computeBits(op))
-          return *id;
-        if (isBool() && isa<arith::OrIOp>(op))
-          return binary(ExprKind::Or);
-        if (isBool() && isa<arith::XOrIOp>(op)) {
-          // One of the two: not equal.
-          return table.get(ExprKind::Not, {binary(ExprKind::Equal)});
-        }
-        return makeOpaque(op->getResult(0));
+        std::optional<ExprId> id = computeBits(op);
+        return id ? *id : makeOpaque(op->getResult(0));
       });
 }
 
@@ -255,7 +312,10 @@ ExprId ProcessExpressions::getExtent(int64_t argument, int64_t axis) {
 ExprId ProcessExpressions::compute(Value value) {
   APInt constant;
   Attribute other;
-  if (matchPattern(value, m_ConstantInt(&constant)))
+  // What is beyond that no launch counts, and sums of it could wrap here.
+  constexpr unsigned kMostBits = 41;
+  if (matchPattern(value, m_ConstantInt(&constant)) &&
+      constant.isSignedIntN(kMostBits))
     return table.getConstant(constant.getBitWidth() == 1
                                  ? constant.getZExtValue()
                                  : constant.getSExtValue());

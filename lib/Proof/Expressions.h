@@ -5,6 +5,7 @@
 #define FP8_LIB_PROOF_EXPRESSIONS_H
 
 #include "fp8/Analysis/KernelPlan.h"
+#include "fp8/Analysis/NonNegative.h"
 #include "fp8/Proof/Expression.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -52,6 +53,9 @@ private:
   ::fp8::proof::ExprId compute(Value value);
   ::fp8::proof::ExprId computeArith(Operation *op);
   std::optional<::fp8::proof::ExprId> computeBits(Operation *op);
+  std::optional<::fp8::proof::ExprId> computeBool(Operation *op);
+  ::fp8::proof::ExprId divideTowardsZero(Operation *op,
+                                         ::fp8::proof::ExprKind kind);
   ::fp8::proof::ExprId makeOpaque(Value value);
 
   ::fp8::proof::ExprTable &table;
@@ -62,6 +66,7 @@ private:
   std::map<int64_t, int64_t> multiples; ///< by argument
   std::map<std::pair<int64_t, int64_t>, ::fp8::proof::ExprId> extents;
   llvm::DenseMap<Value, ::fp8::proof::ExprId> known;
+  NonNegative nonNegative{/*asUnsigned=*/false}, unwrapped{/*asUnsigned=*/true};
   unsigned numVariables = 0;
 };
 

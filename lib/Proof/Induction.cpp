@@ -165,6 +165,11 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
       state, next);
   for (auto &[fact, by] : invariants)
     any.facts.add(fact + atoms.multiply(by, number));
+  // The loop was entered. A run that forgot it would follow ways that no launch
+  // takes, and whoever replays it could not, having that fact.
+  if (std::optional<Linear> guard = machine.getGuard(state, head.process);
+      guard && !mayBeOver && !atoms.hasAnswers(*guard))
+    any.facts.add(*guard);
   State after = any;
   move(after, *shift, Linear(1));
   if (!falls(any, after, head))

@@ -215,3 +215,61 @@ module @rule_in_no_encoding attributes {gpu.container_module} {
     return
   }
 }
+
+// -----
+
+module @true_is_minus_one attributes {gpu.container_module} {
+  gpu.module @module [#nvvm.target<chip = "sm_100a">] {
+    llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel} { llvm.return }
+  }
+  func.func @host(%a: memref<?xf32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %m = memref.dim %a, %c0 : memref<?xf32>
+    %some = arith.cmpi ugt, %m, %c1 : index
+    // expected-error @below {{'arith.index_cast' op cannot be expressed in a launch manifest; compute sizes by integer arithmetic}}
+    %grid = arith.index_cast %some : i1 to index
+    // expected-note @below {{needed by 'gpu.launch_func'}}
+    gpu.launch_func @module::@kernel blocks in (%grid, %c1, %c1) threads in (%c1, %c1, %c1)
+    return
+  }
+}
+
+// -----
+
+module @negative_dividend attributes {gpu.container_module} {
+  gpu.module @module [#nvvm.target<chip = "sm_100a">] {
+    llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel} { llvm.return }
+  }
+  func.func @host(%a: memref<?xf32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %m = memref.dim %a, %c0 : memref<?xf32>
+    %c5 = arith.constant 5 : index
+    %rest = arith.subi %m, %c5 : index
+    // expected-error @below {{'arith.divsi' op cannot be expressed in a launch manifest; compute sizes by integer arithmetic}}
+    %grid = arith.divsi %rest, %c5 : index
+    // expected-note @below {{needed by 'gpu.launch_func'}}
+    gpu.launch_func @module::@kernel blocks in (%grid, %c1, %c1) threads in (%c1, %c1, %c1)
+    return
+  }
+}
+
+// -----
+
+module @negative_is_large attributes {gpu.container_module} {
+  gpu.module @module [#nvvm.target<chip = "sm_100a">] {
+    llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel} { llvm.return }
+  }
+  func.func @host(%a: memref<?xf32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %m = memref.dim %a, %c0 : memref<?xf32>
+    %large = arith.constant -2 : index
+    // expected-error @below {{'arith.minui' op cannot be expressed in a launch manifest; compute sizes by integer arithmetic}}
+    %grid = arith.minui %m, %large : index
+    // expected-note @below {{needed by 'gpu.launch_func'}}
+    gpu.launch_func @module::@kernel blocks in (%grid, %c1, %c1) threads in (%c1, %c1, %c1)
+    return
+  }
+}
