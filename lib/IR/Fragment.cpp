@@ -215,6 +215,49 @@ static bool isMathInstruction(Operation *op) {
   return llvm::is_contained(names, op->getName().getStringRef());
 }
 
+/// Types whose arithmetic and casts have instructions.
+static bool isComputedWith(Type type) {
+  if (type.isIndex())
+    return true;
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.getWidth() <= 64;
+  return type.isF16() || type.isBF16() || type.isF32() || type.isF64();
+}
+
+/// That a GPU has instructions for an op of the arith or the math dialect.
+static LogicalResult verifyInstruction(Operation &op) {
+  StringRef dialect = op.getName().getDialectNamespace();
+  bool isMath = dialect == "math";
+  if (!isMath && dialect != "arith")
+    return success();
+  if (isMath && !isMathInstruction(&op))
+    return op.emitOpError()
+           << "has no instruction, which an fp8.map needs (E4); use absf, "
+              "ceil, exp, exp2, floor, fma, rsqrt, sqrt or tanh";
+  if (op.getName().getStringRef() == "arith.remf")
+    return op.emitOpError() << "has no instruction, which an fp8.map needs "
+                               "(E4); use divf, math.floor, mulf and subf";
+  for (Type type :
+       llvm::concat<const Type>(SmallVector<Type>(op.getOperandTypes()),
+                                SmallVector<Type>(op.getResultTypes()))) {
+    if (isMath && !type.isF32())
+      return op.emitOpError()
+             << "computes in f32 in an fp8.map, but has a value of type "
+             << type << " (E4); convert it by arith.extf or arith.truncf";
+    if (!isComputedWith(getElementTypeOrSelf(type)))
+      return op.emitOpError()
+             << "has a value of type " << type
+             << ", for which an fp8.map has no instructions (E4); use f16, "
+                "bf16, f32, f64, or integers of at most 64 bits";
+  }
+  auto rounding = op.getAttrOfType<IntegerAttr>("roundingmode");
+  if (rounding && !rounding.getValue().isZero())
+    return op.emitOpError() << "has a rounding mode, which an fp8.map does not "
+                               "follow (E4); leave it out, which rounds to the "
+                               "nearest";
+  return success();
+}
+
 LogicalResult mlir::fp8::verifyElementwiseBody(Operation *op, Block &body) {
   if (failed(verifyYieldedValues(op, *body.getParent())))
     return failure();
@@ -226,11 +269,8 @@ LogicalResult mlir::fp8::verifyElementwiseBody(Operation *op, Block &body) {
     if (!isPure(&inner) || inner.getNumRegions())
       return inner.emitOpError() << "may not be in an fp8.map, whose ops are "
                                     "pure and have no regions (E3)";
-    if (inner.getName().getDialectNamespace() == "math" &&
-        !isMathInstruction(&inner))
-      return inner.emitOpError()
-             << "has no instruction, which an fp8.map needs (E4); use absf, "
-                "ceil, exp, exp2, floor, fma, rsqrt, sqrt or tanh";
+    if (failed(verifyInstruction(inner)))
+      return failure();
   }
   return success();
 }

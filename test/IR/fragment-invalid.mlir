@@ -236,6 +236,58 @@ func.func @no_instruction(%f: !frag) attributes {fp8.linear} {
 
 // -----
 
+!frag = !fp8.fragment<128x128xf32, 4>
+func.func @remainder(%f: !frag) attributes {fp8.linear} {
+  %r = fp8.map(%x = %f) : !frag -> !frag {
+    // expected-error @below {{'arith.remf' op has no instruction, which an fp8.map needs (E4); use divf, math.floor, mulf and subf}}
+    %y = arith.remf %x, %x : f32
+    fp8.yield %y : f32
+  }
+  return
+}
+
+// -----
+
+!frag = !fp8.fragment<128x128xf32, 4>
+func.func @math_of_bf16(%f: !frag) attributes {fp8.linear} {
+  %r = fp8.map(%x = %f) : !frag -> !frag {
+    %w = arith.truncf %x : f32 to bf16
+    // expected-error @below {{'math.absf' op computes in f32 in an fp8.map, but has a value of type 'bf16' (E4); convert it by arith.extf or arith.truncf}}
+    %a = math.absf %w : bf16
+    %y = arith.extf %a : bf16 to f32
+    fp8.yield %y : f32
+  }
+  return
+}
+
+// -----
+
+!frag = !fp8.fragment<128x128xf32, 4>
+func.func @eight_bits(%f: !frag) attributes {fp8.linear} {
+  %r = fp8.map(%x = %f) : !frag -> !frag {
+    // expected-error @below {{'arith.truncf' op has a value of type 'f8E4M3FN', for which an fp8.map has no instructions (E4); use f16, bf16, f32, f64, or integers of at most 64 bits}}
+    %w = arith.truncf %x : f32 to f8E4M3FN
+    %y = arith.extf %w : f8E4M3FN to f32
+    fp8.yield %y : f32
+  }
+  return
+}
+
+// -----
+
+!frag = !fp8.fragment<128x128xf32, 4>
+func.func @rounding(%f: !frag) attributes {fp8.linear} {
+  %r = fp8.map(%x = %f) : !frag -> !frag {
+    // expected-error @below {{'arith.truncf' op has a rounding mode, which an fp8.map does not follow (E4); leave it out, which rounds to the nearest}}
+    %w = arith.truncf %x toward_zero : f32 to f16
+    %y = arith.extf %w : f16 to f32
+    fp8.yield %y : f32
+  }
+  return
+}
+
+// -----
+
 // expected-error @below {{a fragment's warps must be a multiple of 4 up to 32, but got 6}}
 func.func private @six_warps(!fp8.fragment<128x128xf32, 6>)
 
