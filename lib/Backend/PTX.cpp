@@ -86,10 +86,32 @@ static LogicalResult checkCallees(const KernelModule &kernel,
   return success();
 }
 
+/// Whether PTX takes it as the name of a function (PTX ISA 4.4).
+static bool isIdentifier(StringRef name) {
+  auto follows = [](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '$';
+  };
+  if (name.empty() || !llvm::all_of(name, follows) || name == "WARP_SZ")
+    return false;
+  return llvm::isAlpha(name[0]) || (!llvm::isDigit(name[0]) && name.size() > 1);
+}
+
+static LogicalResult checkName(const KernelModule &kernel) {
+  if (isIdentifier(kernel.getName()))
+    return success();
+  FunctionOpInterface function = kernel.function;
+  return function.emitError("PTX cannot have a kernel of the name '")
+         << kernel.getName()
+         << "': an identifier has letters, digits, '_' and '$', and begins "
+            "with no digit; rename the function";
+}
+
 /// Translates and optimises `kernel`, then gives the module to `use`.
 static LogicalResult withOptimisedModule(
     const KernelModule &kernel,
     llvm::function_ref<void(llvm::Module &, llvm::TargetMachine &)> use) {
+  if (failed(checkName(kernel)))
+    return failure();
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(kernel);
   if (!machine)
     return failure();
