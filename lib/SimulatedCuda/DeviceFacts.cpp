@@ -5,6 +5,8 @@
 // technical specifications).
 #include "Operations.h"
 
+#include "fp8/Chip/LaunchLimits.h"
+
 #include <algorithm>
 
 namespace fp8::cuda {
@@ -24,13 +26,13 @@ struct Fact {
   int attribute, value;
 };
 constexpr Fact kFacts[] = {
-    {cudaDevAttrMaxThreadsPerBlock, 1024},
-    {cudaDevAttrMaxBlockDimX, 1024},
-    {cudaDevAttrMaxBlockDimY, 1024},
-    {cudaDevAttrMaxBlockDimZ, 64},
-    {cudaDevAttrMaxGridDimX, 0x7fffffff},
-    {cudaDevAttrMaxGridDimY, 65535},
-    {cudaDevAttrMaxGridDimZ, 65535},
+    {cudaDevAttrMaxThreadsPerBlock, int(chip::kMostThreadsInAll)},
+    {cudaDevAttrMaxBlockDimX, int(chip::kMostThreads[0])},
+    {cudaDevAttrMaxBlockDimY, int(chip::kMostThreads[1])},
+    {cudaDevAttrMaxBlockDimZ, int(chip::kMostThreads[2])},
+    {cudaDevAttrMaxGridDimX, int(chip::kMostCtas[0])},
+    {cudaDevAttrMaxGridDimY, int(chip::kMostCtas[1])},
+    {cudaDevAttrMaxGridDimZ, int(chip::kMostCtas[2])},
     {cudaDevAttrMaxSharedMemoryPerBlock, kDefaultShared},
     {cudaDevAttrReservedSharedMemoryPerBlock, kReservedShared},
     {cudaDevAttrTotalConstantMemory, 65536},

@@ -22,7 +22,9 @@ struct Kernel {
   Module *module = nullptr;
   std::string name; ///< in the PTX
   const sim::Entry *entry = nullptr;
-  uint64_t dynamicSharedLimit = 48 << 10; ///< bytes; cudaFuncSetAttribute
+  // cudaFuncSetAttribute
+  uint64_t dynamicSharedLimit = 48 << 10; ///< bytes
+  bool allowsLargeClusters = false;       ///< of more than 8 CTAs
 
   /// "gemm(float*, int)" for a mangled name.
   std::string title() const;

@@ -3,6 +3,8 @@
 // Allocations, copies and launches, for both APIs.
 #include "Operations.h"
 
+#include "fp8/Chip/LaunchLimits.h"
+
 #include <cstring>
 #include <dlfcn.h>
 
@@ -147,6 +149,17 @@ cudaError_t launchKernel(Gpu &gpu, const LaunchRequest &request) {
                         std::to_string(request.kernel->dynamicSharedLimit) +
                         " the kernel needs "
                         "cudaFuncAttributeMaxDynamicSharedMemorySize");
+  const auto &cluster = request.kernel->entry->requiredClusterDim[0]
+                            ? request.kernel->entry->requiredClusterDim
+                            : launch.config.cluster;
+  if (uint64_t(cluster[0]) * cluster[1] * cluster[2] >
+          chip::kMostCtasOfPortableCluster &&
+      !request.kernel->allowsLargeClusters)
+    return gpu.fail(cudaErrorInvalidClusterSize,
+                    "a launch has clusters of more than " +
+                        std::to_string(chip::kMostCtasOfPortableCluster) +
+                        " CTAs, for which the kernel needs "
+                        "cudaFuncAttributeNonPortableClusterSizeAllowed");
   launch.arguments = copyArguments(request);
   return enqueue(gpu, request.stream, [&gpu, launch = std::move(launch)] {
     return gpu.run(launch);

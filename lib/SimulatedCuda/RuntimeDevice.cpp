@@ -199,6 +199,9 @@ constexpr StatusText kStatuses[] = {
      "device not ready"},
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure",
      "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize",
+     "CUDA_ERROR_INVALID_CLUSTER_SIZE",
+     "a kernel launch error has occurred due to cluster misconfiguration"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "CUDA_ERROR_NOT_SUPPORTED",
      "operation not supported"},
 };

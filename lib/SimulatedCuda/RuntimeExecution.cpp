@@ -181,6 +181,10 @@ FP8_CUDA_API cudaError_t cudaFuncSetAttribute(const void *function,
                                               cudaFuncAttribute attribute,
                                               int value) {
   return onKernel(function, [&](Gpu &gpu, Kernel &kernel) {
+    if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
+      kernel.allowsLargeClusters = value != 0;
+      return cudaSuccess;
+    }
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
       return cudaSuccess; // a preference
     if (value < 0 || value > gpu.chip.sharedMemoryPerCta)

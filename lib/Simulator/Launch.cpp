@@ -6,12 +6,14 @@
 #include "Machine/Machine.h"
 #include "Program/Decoder.h"
 #include "Timing/Waves.h"
+#include "fp8/Chip/LaunchLimits.h"
 #include "fp8/Simulator/LoadedModule.h"
 
 #include <algorithm>
 #include <thread>
 
 using namespace fp8::sim;
+namespace chip = fp8::chip;
 
 KernelArgument KernelArgument::structure(std::vector<uint8_t> background,
                                          const std::vector<Field> &fields) {
@@ -141,6 +143,24 @@ private:
     return checkTiming() && decode() && checkConfig() && checkMemory();
   }
 
+  /// Whether the grid and the blocks are such as every GPU launches.
+  bool checkExtents() {
+    for (unsigned i = 0; i < 3; ++i) {
+      const std::string dimension =
+          std::string(" in dimension ") + "xyz"[i] + ", not ";
+      if (!config.grid[i] || !config.block[i] || !config.cluster[i])
+        return fail("a launch dimension is zero");
+      if (config.block[i] > chip::kMostThreads[i])
+        return fail("a block has at most " +
+                    std::to_string(chip::kMostThreads[i]) + " threads" +
+                    dimension + std::to_string(config.block[i]));
+      if (config.grid[i] > chip::kMostCtas[i])
+        return fail("a grid has at most " + std::to_string(chip::kMostCtas[i]) +
+                    " CTAs" + dimension + std::to_string(config.grid[i]));
+    }
+    return true;
+  }
+
   bool checkConfig() {
     const Entry &entry = function->signature;
     // A launch that names no cluster has that of .reqnctapercluster.
@@ -148,15 +168,13 @@ private:
       config.cluster = entry.requiredClusterDim;
     const auto &grid = config.grid, &block = config.block,
                &cluster = config.cluster;
+    if (!checkExtents())
+      return false;
     uint64_t threads = 1, blocks = 1, clusterSize = 1;
     for (unsigned i = 0; i < 3; ++i) {
-      if (!grid[i] || !block[i] || !cluster[i])
-        return fail("a launch dimension is zero");
       if (grid[i] % cluster[i])
         return fail("the grid is not a multiple of the cluster in dimension " +
                     std::to_string(i));
-      if (block[i] > 1024)
-        return fail("a block has at most 1024 threads");
       threads *= block[i];
       clusterSize *= cluster[i];
       if (blocks > options.gridLimit / grid[i])
@@ -169,11 +187,13 @@ private:
         return fail(
             "the cluster must have the dimensions of .reqnctapercluster");
     }
-    if (threads > 1024)
-      return fail("a block has at most 1024 threads, not " +
+    if (threads > chip::kMostThreadsInAll)
+      return fail("a block has at most " +
+                  std::to_string(chip::kMostThreadsInAll) + " threads, not " +
                   std::to_string(threads));
-    if (clusterSize > 16)
-      return fail("a cluster has at most 16 CTAs, not " +
+    if (clusterSize > chip::kMostCtasOfCluster)
+      return fail("a cluster has at most " +
+                  std::to_string(chip::kMostCtasOfCluster) + " CTAs, not " +
                   std::to_string(clusterSize));
     uint64_t most = uint64_t(entry.maxThreads[0]) * entry.maxThreads[1] *
                     entry.maxThreads[2];

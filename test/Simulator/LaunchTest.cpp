@@ -45,7 +45,15 @@ TEST(Launch, ChecksTheConfiguration) {
   config.block = {1025, 1, 1};
   EXPECT_THAT(errorOf(text, config, argument),
               HasSubstr("at most 1024 threads"));
+  config.block = {1, 1, 128};
+  EXPECT_THAT(
+      errorOf(text, config, argument),
+      HasSubstr("a block has at most 64 threads in dimension z, not 128"));
   config.block = {32, 1, 1};
+  config.grid = {1, 65536, 1};
+  EXPECT_THAT(
+      errorOf(text, config, argument),
+      HasSubstr("a grid has at most 65535 CTAs in dimension y, not 65536"));
   config.grid = {3, 1, 1};
   config.cluster = {2, 1, 1};
   EXPECT_THAT(errorOf(text, config, argument),

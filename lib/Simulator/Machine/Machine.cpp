@@ -286,8 +286,7 @@ void Machine::requestFails(const Mbarrier &barrier) {
     failedRequest = {barrier.offset, barrier.time() + 1};
 }
 
-// Release and acquire are taken for both, and volatile for them; that misses
-// races but invents none.
+// Release and acquire are taken for both; that misses races but invents none.
 void Machine::synchroniseStrong(Warp &warp, uint64_t address, bool write,
                                 bool relaxed) {
   if (write) {

@@ -223,7 +223,8 @@ void TimingHooks::meetCluster(const Warp &warp, const Inst &inst) {
   event.kind = has(*inst.text, "arrive") ? TraceEvent::Kind::Arrive
                                          : TraceEvent::Kind::Wait;
   event.isRemote = true;
-  event.phase = trace.phase(kClusterPlace, warp.clusterTicket);
+  const int lane = __builtin_ctz(warp.executing().mask);
+  event.phase = trace.phase(kClusterPlace, warp.clusterTickets[size_t(lane)]);
   trace.meets = true;
   trace.add(warp.globalIndex, event);
 }

@@ -162,7 +162,8 @@ public:
   WgmmaState wgmma;
   uint32_t registers = 0; ///< that a thread has; 0: unknown (RegisterPool.cpp)
   bool registersKnown = false; ///< else it may have fewer
-  uint64_t clusterTicket = 0;  ///< phase of the cluster barrier arrived at
+  /// By lane: the phase of the cluster barrier that it arrived for.
+  std::array<uint64_t, 32> clusterTickets{};
   uint32_t clusterArrived = 0; ///< lanes that arrived and did not wait yet
   /// Of its tcgen05.commit to one CTA: how many have arrived there, and the
   /// agent whose time that is in clocks.

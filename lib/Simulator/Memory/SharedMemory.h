@@ -26,10 +26,11 @@ struct Inst;
 /// How an access synchronises.
 enum class Strength : uint8_t {
   Weak,    ///< an ordinary access: unordered conflicts are races
-  Relaxed, ///< orders itself, and other accesses only together with fences
+  Relaxed, ///< relaxed, volatile: orders itself, and other accesses only
+           ///< together with fences
   Narrow,  ///< acquire and release of .cta or .cluster: between clusters as
            ///< Relaxed
-  Strong,  ///< volatile, acquire, release: orders what is around it as well
+  Strong,  ///< acquire, release: orders what is around it as well
 };
 
 /// How an asynchronous operation accesses shared memory.

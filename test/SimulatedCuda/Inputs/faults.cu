@@ -57,6 +57,19 @@ int main(int argc, char **argv) {
     nothing<<<1, 1, 64 << 10>>>();
   if (is("block"))
     nothing<<<1, 2048>>>();
+  if (is("grid"))
+    nothing<<<dim3(1, 70000), 1>>>();
+  if (is("cluster") || is("large")) {
+    if (is("large"))
+      cudaFuncSetAttribute(nothing, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {16, 1, 1};
+    cudaLaunchConfig_t config{};
+    config.gridDim = 16, config.blockDim = 1;
+    config.attrs = &attribute, config.numAttrs = 1;
+    cudaLaunchKernelEx(&config, nothing);
+  }
   if (is("copy"))
     return report("copy", cudaMemcpy(data + 1, data, 128 * sizeof(float),
                                      cudaMemcpyDefault));

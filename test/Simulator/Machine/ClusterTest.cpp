@@ -123,6 +123,27 @@ TEST(Cluster, AMaskedAddressIsTheEvenCta) {
   }
 }
 
+TEST(Cluster, LanesThatPartedPassTheBarrierOneByOne) {
+  // Lane 0 is behind the others when it meets the barrier, or in front.
+  const std::string body = R"(
+  mapa.shared::cluster.u32 %r4, %r2, %r1;
+  mov.u32 %r5, %tid.x; setp.ne.u32 %p1, %r5, 0; @%p1 bra MEET;
+  st.shared::cluster.u32 [%r4], %r0;
+MEET: barrier.cluster.arrive; barrier.cluster.wait;
+  ld.shared.u32 %r6, [%r2];
+  barrier.cluster.arrive; barrier.cluster.wait;
+  @%p1 bra END;
+  st.global.u32 [%d0], %r6;
+END:
+)";
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    std::vector<uint32_t> out;
+    Report report = runPair(body, out, seed);
+    EXPECT_TRUE(report.ok()) << report.str();
+    EXPECT_EQ(out, (std::vector<uint32_t>{1, 0}));
+  }
+}
+
 TEST(Cluster, ARelaxedArriveNeedsAFence) {
   std::string body = R"(
   mapa.shared::cluster.u32 %r4, %r2, %r1;

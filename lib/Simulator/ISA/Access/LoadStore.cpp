@@ -269,10 +269,12 @@ bool fp8::sim::decodeAccess(Decoder &d, Inst &i, bool isLoad) {
   if (d.take("async") && !d.requiresChip(100))
     return false;
   d.take("weak");
-  const bool isMmio = d.take("mmio");
-  if (d.takeOneOf({"volatile", "acquire", "release"}) >= 0 || isMmio)
+  // Volatile is relaxed, of scope .sys (PTX ISA 8.4, 9.7.9.8).
+  if (d.take("mmio") || d.take("volatile"))
+    access.strength = Strength::Relaxed;
+  if (d.takeOneOf({"acquire", "release"}) >= 0)
     access.strength = Strength::Strong;
-  if (d.take("relaxed") && access.strength == Strength::Weak)
+  if (d.take("relaxed"))
     access.strength = Strength::Relaxed;
   const int scope = d.takeOneOf({"cta", "cluster", "gpu", "sys"});
   if (access.strength == Strength::Strong && (scope == 0 || scope == 1))

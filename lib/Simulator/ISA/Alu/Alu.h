@@ -12,6 +12,7 @@
 #include "Program/Decoder.h"
 
 #include <cfenv>
+#include <cmath>
 #include <type_traits>
 
 namespace fp8::sim {
@@ -95,6 +96,17 @@ public:
 /// A number of f16 with .ftz: subnormal ones are zeros of their sign.
 inline uint64_t flushHalf(uint64_t bits) {
   return bits & 0x7c00 ? bits : bits & 0x8000;
+}
+
+/// The larger or the smaller of two numbers. NaN loses, and +0 is larger than
+/// -0 (PTX ISA 9.7.3, min and max).
+template <bool Max, typename T>
+inline T chooseNumber(T a, T b) {
+  if (a != a || b != b)
+    return a != a ? b : a;
+  if (a == b)
+    return std::signbit(a) == Max ? b : a;
+  return (a > b) == Max ? a : b;
 }
 
 /// d[lane] = f(lane) for the lanes of the mask. Most often all are there. The

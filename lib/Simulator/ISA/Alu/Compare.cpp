@@ -273,11 +273,14 @@ Flow selectPredicate(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-template <bool Float>
+/// A flushed selector of f32 is 0, and so selects the first.
+template <bool Float, bool Flush = false>
 FP8_VECTORISED_TEMPLATE Flow slct(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]);
   setLanes(w.row(i.d[0]), mask, [=](int l) {
-    bool first = Float ? get<float>(c[l]) >= 0 : int32_t(c[l]) >= 0;
+    constexpr float kSubnormal = Flush ? 0x1p-126f : 0;
+    bool first = Float ? get<float>(c[l]) >= 0 || get<float>(c[l]) > -kSubnormal
+                       : int32_t(c[l]) >= 0;
     return first ? a[l] : b[l];
   });
   return Flow::Next;
@@ -304,9 +307,9 @@ void fp8::sim::addCompareOpcodes(OpcodeTable &t) {
     return operands(d, i, type, 2) && d.predicateSource(i);
   });
   t.add("slct", [](Decoder &d, Inst &i) {
-    d.take("ftz");
+    const Handler ofFloat = d.take("ftz") ? slct<true, true> : slct<true>;
     Type type = d.takeType(), selector = d.takeType();
-    i.fn = selector == Type::F32   ? slct<true>
+    i.fn = selector == Type::F32   ? ofFloat
            : selector == Type::S32 ? slct<false>
                                    : nullptr;
     spreadBits(i, 4);

@@ -149,6 +149,20 @@ void wordsToFloat(uint64_t *d, const uint64_t *a, uint32_t mask,
     setLanes(d, mask, [=](int l) { return put(float(uint32_t(a[l]))); });
 }
 
+/// The number of the type next to an integer of 64 bits in the direction.
+template <typename T>
+T roundTo(long double exact, Rounding rounding) {
+  T nearest = T(exact);
+  if (rounding == Rounding::NearestEven || nearest == exact)
+    return nearest;
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  bool down = rounding == Rounding::Down ||
+              (rounding == Rounding::TowardZero && exact > 0);
+  if (down == (nearest > exact))
+    return std::nextafter(nearest, down ? -kInfinity : kInfinity);
+  return nearest;
+}
+
 Flow integerToFloat(Warp &w, const Inst &i, uint32_t mask) {
   const Conversion &c = i.get<Conversion>();
   uint64_t *d = w.row(i.d[0]);
@@ -161,25 +175,12 @@ Flow integerToFloat(Warp &w, const Inst &i, uint32_t mask) {
     return Flow::Next;
   }
   forLanes(mask, [&](int l) {
-    if (bytes == 8 &&
-        c.to == Type::F32) { // not through double: that would round twice
-      if (c.rounding == Rounding::NearestEven) {
-        d[l] = fromSigned ? put(float(int64_t(a[l]))) : put(float(a[l]));
-        return;
-      }
+    // Not through double, which would round twice, or to the nearest.
+    if (bytes == 8 && (c.to == Type::F32 || c.to == Type::F64)) {
       long double exact =
           fromSigned ? (long double)(int64_t(a[l])) : (long double)(a[l]);
-      float r = float(exact);
-      long double back = r;
-      float up = std::numeric_limits<float>::infinity();
-      Rounding mode = c.rounding;
-      bool down =
-          mode == Rounding::Down || (mode == Rounding::TowardZero && exact > 0);
-      if (down && back > exact)
-        r = std::nextafter(r, -up);
-      if (!down && back < exact)
-        r = std::nextafter(r, up);
-      d[l] = put(r);
+      d[l] = c.to == Type::F32 ? put(roundTo<float>(exact, c.rounding))
+                               : put(roundTo<double>(exact, c.rounding));
       return;
     }
     double value =

@@ -181,6 +181,12 @@ Flow minMax(Warp &w, const Inst &i, uint32_t mask) {
   using T = typename Value<Format>::Type;
   uint64_t *d = w.row(i.d[0]);
   const FloatModifiers &modifiers = i.get<FloatModifiers>();
+  auto load = [&](uint64_t bits) {
+    if (std::is_same_v<Format, Half> && modifiers.flush)
+      bits = flushHalf(bits);
+    T value = T(get<Format>(bits));
+    return modifiers.flush ? flush(value) : value;
+  };
   if constexpr (std::is_same_v<Format, float>)
     if (mask == ~0u && i.sources == 2 && !modifiers.any()) {
       chooseLanes(Max, d, w.row(i.s[0]), w.row(i.s[1]));
@@ -190,21 +196,16 @@ Flow minMax(Warp &w, const Inst &i, uint32_t mask) {
     T r = 0;
     bool sign = false;
     for (unsigned n = 0; n < i.sources; ++n) {
-      T x = T(get<Format>(w.row(i.s[n])[l]));
-      if (modifiers.flush)
-        x = flush(x);
+      T x = load(w.row(i.s[n])[l]);
       sign ^= std::signbit(x);
       if (modifiers.absolute)
         x = std::fabs(x);
       if (n == 0)
         r = x;
-      else if (r != r || x != x)
-        r = modifiers.nan ? std::numeric_limits<T>::quiet_NaN()
-            : r != r      ? x
-                          : r;
-      else if (Max ? x > r || (x == r && !std::signbit(x))
-                   : x < r || (x == r && std::signbit(x)))
-        r = x;
+      else if (modifiers.nan && (r != r || x != x))
+        r = std::numeric_limits<T>::quiet_NaN();
+      else
+        r = chooseNumber<Max>(r, x);
     }
     if (modifiers.xorSign)
       r = std::copysign(r, T(sign ? -1 : 1));
@@ -218,11 +219,11 @@ template <bool Neg, unsigned Bits>
 FP8_VECTORISED_TEMPLATE Flow sign(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]);
   constexpr uint64_t bit = uint64_t(1) << (Bits - 1);
-  const bool flushes = Bits == 32 && i.get<FloatModifiers>().flush;
+  const bool flushes = Bits < 64 && i.get<FloatModifiers>().flush;
   setLanes(w.row(i.d[0]), mask, [=](int l) {
     uint64_t v = a[l];
     if (flushes)
-      v = put(flush(get<float>(v)));
+      v = Bits == 32 ? put(flush(get<float>(v))) : flushHalf(v);
     return Neg ? v ^ bit : v & ~bit;
   });
   return Flow::Next;
@@ -326,8 +327,8 @@ bool belongs(int found, NumberClass asked) {
     return found != FP_NAN;
   case NumberClass::NotANumber:
     return found == FP_NAN;
-  case NumberClass::Normal:
-    return found == FP_NORMAL;
+  case NumberClass::Normal: // zeros, too (PTX ISA 9.7.3.1)
+    return found == FP_NORMAL || found == FP_ZERO;
   case NumberClass::Subnormal:
     return found == FP_SUBNORMAL;
   }

@@ -26,9 +26,9 @@ T compute(T a, T b, T c) {
   case Op::Fma:
     return std::fma(a, b, c);
   case Op::Min:
-    return std::fmin(a, b);
+    return chooseNumber<false>(a, b);
   case Op::Max:
-    return std::fmax(a, b);
+    return chooseNumber<true>(a, b);
   case Op::Abs:
     return std::fabs(a);
   case Op::Neg:
@@ -70,8 +70,9 @@ Flow halves(Warp &w, const Inst &i, uint32_t mask) {
         r = r >= 1 ? 1 : r > 0 ? r : 0;
       if (modifiers.relu)
         r = r > 0 || r != r ? r : 0;
-      uint64_t bits = O == Op::Neg   ? (a[l] >> shift & 0xffff) ^ 0x8000
-                      : O == Op::Abs ? a[l] >> shift & 0x7fff
+      uint64_t first = flushed(a[l] >> shift & 0xffff),
+               bits = O == Op::Neg   ? first ^ 0x8000
+                      : O == Op::Abs ? first & 0x7fff
                                      : flushed(put(Format::from(r)));
       result |= bits << shift;
     }

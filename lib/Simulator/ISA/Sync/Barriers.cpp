@@ -160,7 +160,9 @@ Flow clusterArrive(Warp &w, const Inst &i, uint32_t mask) {
   }
   w.clusterArrived |= mask;
   w.clusterCounted |= mask;
-  w.clusterTicket = m.clusterBarrier.phase + 1;
+  forLanes(mask, [&](int l) {
+    w.clusterTickets[size_t(l)] = m.clusterBarrier.phase + 1;
+  });
   // What is under way to another CTA need not have come there: an H200 ended
   // such CTAs early (benchmark/NOTES.md).
   const bool isLast = !(w.live() & ~w.clusterCounted);
@@ -183,9 +185,17 @@ Flow clusterWait(Warp &w, const Inst &i, uint32_t mask) {
             &w, &i, __builtin_ctz(mask & ~w.clusterArrived), true);
     return Flow::Next;
   }
-  if (m.clusterBarrier.phase < w.clusterTicket)
+  // Without .aligned each thread waits for itself: some may have arrived for
+  // the next phase when others are still here.
+  uint32_t late = 0;
+  forLanes(mask, [&](int l) {
+    late |= uint32_t(m.clusterBarrier.phase < w.clusterTickets[size_t(l)]) << l;
+  });
+  if (late == mask)
     return w.waitFor(WaitKind::ClusterBarrier);
-  w.clusterArrived &= ~mask;
+  if (late)
+    w.fork(late, w.executing().pc);
+  w.clusterArrived &= ~(mask & ~late);
   w.acquire(m.clusterBarrier.done);
   m.progress();
   return Flow::Next;

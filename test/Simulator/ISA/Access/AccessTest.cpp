@@ -256,7 +256,7 @@ TEST(Memory, AFlagOrdersWhatCameBeforeIt) {
   st.shared.u32 [s], 5; membar.cta; st.volatile.shared.u32 [s+4], 1;
 READER: @!%p1 bra END;
 SPIN: ld.volatile.shared.u32 %r1, [s+4]; setp.eq.u32 %p2, %r1, 0; @%p2 bra SPIN;
-  ld.shared.u32 %r0, [s]; st.global.u32 [%out], %r0;
+  fence.acq_rel.cta; ld.shared.u32 %r0, [s]; st.global.u32 [%out], %r0;
 END:)";
   for (uint64_t seed = 0; seed < 4; ++seed) {
     Options options;
@@ -265,6 +265,12 @@ END:)";
     auto out = compute(body, 64, 64, kShared, &report, options);
     EXPECT_TRUE(report.ok()) << report.str();
     EXPECT_EQ(out[0], 5u);
+    // Volatile is relaxed: it orders nothing by itself.
+    for (const char *fence : {"membar.cta;", "fence.acq_rel.cta;"}) {
+      Report without;
+      compute(replaced(body, fence, ""), 64, 64, kShared, &without, options);
+      EXPECT_TRUE(has(without, ErrorKind::Race)) << fence << without.str();
+    }
   }
 }
 

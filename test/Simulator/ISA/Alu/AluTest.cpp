@@ -159,6 +159,27 @@ TEST(Alu, Conversions) {
             bits(-3.0f));
 }
 
+TEST(Alu, RoundsIntegersOf64BitsInEachDirection) {
+  // The low word of the result, of which the last bit counts 2, and 2048.
+  auto low = [](const std::string &conversion, const std::string &value) {
+    return one("mov.b64 %d1, " + value + "; cvt." + conversion +
+               " %d0, %d1; cvt.u32.u64 %r0, %d0;");
+  };
+  const std::string odd = "9007199254740995", negative = "-9007199254740995";
+  EXPECT_EQ(low("rn.f64.s64", odd), 2u);
+  EXPECT_EQ(low("rz.f64.s64", odd), 1u);
+  EXPECT_EQ(low("rm.f64.s64", odd), 1u);
+  EXPECT_EQ(low("rp.f64.s64", odd), 2u);
+  EXPECT_EQ(low("rz.f64.s64", negative), 1u);
+  EXPECT_EQ(low("rm.f64.s64", negative), 2u);
+  EXPECT_EQ(low("rp.f64.s64", negative), 1u);
+  EXPECT_EQ(low("rm.f64.u64", "0xffffffffffffffff"), 0xffffffffu);
+  EXPECT_EQ(low("rp.f64.u64", "0xffffffffffffffff"), 0u);
+  EXPECT_EQ(oneFloat("mov.b64 %d1, 0xffffffffffffffff; cvt.rz.f32.u64 %f0, "
+                     "%d1;"),
+            0x1.fffffep63f);
+}
+
 TEST(Alu, ComparesAndSelects) {
   EXPECT_EQ(one("setp.lt.s32 %p0, -1, 1; selp.b32 %r0, 5, 6, %p0;"), 5u);
   EXPECT_EQ(one("setp.lo.u32 %p0, -1, 1; selp.b32 %r0, 5, 6, %p0;"), 6u);
@@ -176,6 +197,15 @@ TEST(Alu, ComparesAndSelects) {
   EXPECT_EQ(one("testp.infinite.f32 %p0, 0f7F800000; selp.b32 %r0, 1, 0, %p0;"),
             1u);
   EXPECT_EQ(one("slct.b32.s32 %r0, 7, 8, -1;"), 8u);
+  // The smallest negative number, which .ftz makes -0.
+  EXPECT_EQ(one("slct.b32.f32 %r0, 7, 8, 0f80000001;"), 8u);
+  EXPECT_EQ(one("slct.ftz.b32.f32 %r0, 7, 8, 0f80000001;"), 7u);
+  EXPECT_EQ(one("slct.ftz.b32.f32 %r0, 7, 8, 0f80800000;"), 8u);
+  // Zeros are normal numbers, too.
+  EXPECT_EQ(one("testp.normal.f32 %p0, 0f80000000; selp.b32 %r0, 1, 0, %p0;"),
+            1u);
+  EXPECT_EQ(one("testp.normal.f32 %p0, 0f00000001; selp.b32 %r0, 1, 0, %p0;"),
+            0u);
 }
 
 TEST(Alu, PairsOfSingles) {
@@ -217,6 +247,21 @@ TEST(Alu, ModifiersOfHalves) {
   EXPECT_EQ(one("mov.b16 %h1, 0x8010; mov.b16 %h2, 0x3c00; mul.ftz.f16 %h0, "
                 "%h1, %h2; cvt.u32.u16 %r0, %h0;"),
             0x8000u);
+  auto ofTwo = [](const std::string &op, uint32_t a, uint32_t b) {
+    return one("mov.b32 %r1, " + std::to_string(a) + "; mov.b32 %r2, " +
+               std::to_string(b) + "; " + op + " %r0, %r1, %r2;");
+  };
+  // +0 is larger than -0.
+  EXPECT_EQ(ofTwo("min.f16x2", 0x80000000, 0x00008000), 0x80008000u);
+  EXPECT_EQ(ofTwo("max.bf16x2", 0x80000000, 0x00008000), 0u);
+  EXPECT_EQ(ofTwo("max.ftz.f16x2", 0x80108010, 0x00100010), 0u);
+  EXPECT_EQ(one("mov.b16 %h1, 0x0001; mov.b16 %h2, 0x3c00; min.ftz.f16 %h0, "
+                "%h1, %h2; cvt.u32.u16 %r0, %h0;"),
+            0u);
+  EXPECT_EQ(one("mov.b16 %h1, 0x8010; neg.ftz.f16 %h0, %h1; cvt.u32.u16 %r0, "
+                "%h0;"),
+            0u);
+  EXPECT_EQ(one("mov.b32 %r1, 0x80103c00; abs.ftz.f16x2 %r0, %r1;"), 0x3c00u);
   // -3 and 2: the larger magnitude, and the product's sign.
   EXPECT_EQ(one("mov.b32 %r1, 0xc2004000; mov.b32 %r2, 0x4000c200; "
                 "max.xorsign.abs.f16x2 %r0, %r1, %r2;"),
