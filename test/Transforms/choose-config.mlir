@@ -69,10 +69,11 @@
 // NEAR: config <tile = 128 x 40 x 128, stages = 2>
 // RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=120x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=FAR
 // FAR-NOT: stages = 2
-// The M of the entry itself was measured, however far copies reach beyond it.
+// The M of the entry itself was measured, however far copies reach beyond it. For a larger M they reach less far.
 // RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=17x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=OWN
 // OWN: config <tile = 128 x 48 x 128, stages = 2>
-// RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=18x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=FAR
+// RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=18x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=OWN
+// RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=9x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=FAR
 
 // Few rows, few columns: K is divided, so that nearly each SM has a tile.
 // CHECK-LABEL: func.func @few

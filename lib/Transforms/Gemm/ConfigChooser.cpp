@@ -358,13 +358,13 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
     config.programmatic = launch == LaunchChoice::Programmatic;
   config.signalsAtWait &= config.programmatic;
   // What was measured with another M says nothing of other rows of tiles, nor
-  // of copies that reach far beyond M.
+  // of copies that reach much further beyond M.
   constexpr int64_t kFar = 8;
-  int64_t rows = llvm::divideCeil(extents.m, config.tileM),
-          beyond = config.edgeFirst ? 0 : rows * config.tileM - extents.m;
-  if (entry->m != extents.m &&
-      (rows != int64_t(llvm::divideCeil(entry->m, config.tileM)) ||
-       beyond >= kFar))
+  auto rowsOf = [&](int64_t m) {
+    return int64_t(llvm::divideCeil(m, config.tileM));
+  };
+  bool reachesFurther = !config.edgeFirst && entry->m - extents.m >= kFar;
+  if (rowsOf(extents.m) != rowsOf(entry->m) || reachesFurther)
     return std::nullopt;
   return config;
 }

@@ -2,10 +2,10 @@
 // Constants of the cost model that were measured on a GPU.
 
 #include "MachineFile.h"
+#include "ShallowJSON.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
@@ -58,7 +58,7 @@ MachineFile::read(StringRef path, const chip::Chip &chip,
     return emitError() << "the machine file '" << path << "' ";
   };
   llvm::Expected<llvm::json::Value> json =
-      llvm::json::parse((*file)->getBuffer());
+      parseShallowJSON((*file)->getBuffer());
   if (!json)
     return fail() << "is not valid JSON: " << llvm::toString(json.takeError())
                   << kCure;

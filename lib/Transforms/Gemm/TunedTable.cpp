@@ -2,11 +2,11 @@
 // Configurations that were the fastest where they were measured.
 
 #include "TunedTable.h"
+#include "ShallowJSON.h"
 #include "fp8/Chip/Machine.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -56,7 +56,7 @@ TunedTable::read(StringRef path, const chip::Chip &chip, MLIRContext *context,
     return emitError() << "cannot read the tuned table '" << path
                        << "': " << file.getError().message();
   llvm::Expected<llvm::json::Value> json =
-      llvm::json::parse((*file)->getBuffer());
+      parseShallowJSON((*file)->getBuffer());
   if (!json)
     return emitError() << "the tuned table '" << path << "' is not valid JSON: "
                        << llvm::toString(json.takeError());
