@@ -12,9 +12,11 @@ import sys
 from typing import Callable
 
 from . import __version__, _cache, _library, _machine
-from ._device import get_device
-from ._errors import DeviceError, Fp8Error
+from ._compiler import Chooser
+from ._device import DeviceInfo, get_device
+from ._errors import CompileError, DeviceError, Fp8Error
 from ._ptxas import find_ptxas, version_of
+from ._spec import GemmSpec
 
 
 def _version() -> list[str]:
@@ -27,6 +29,16 @@ def _shared_library() -> list[str]:
 
 def _chips() -> list[str]:
     return [", ".join(_library.chips())]
+
+
+def _constants(info: DeviceInfo) -> str:
+    """Which constants the cost model has for a GPU, and which file is of no use."""
+    machine = _machine.find(info.name, info.driver_version, info.chip)
+    try:
+        Chooser(GemmSpec().mlir(), info.chip, machine=machine)
+    except CompileError as error:
+        return f"{_machine.describe(_machine.built_in(info.name))}, since {str(error).splitlines()[0]}"
+    return _machine.describe(machine)
 
 
 def _devices() -> list[str]:
@@ -43,8 +55,7 @@ def _devices() -> list[str]:
         driver = f"{info.driver_version // 1000}.{info.driver_version % 1000 // 10}"
         lines.append(f"{info.ordinal}: {info.name}, compute capability {major}.{minor}, CUDA {driver} driver, {runs}")
         if info.chip:
-            machine = _machine.find(info.name, info.driver_version, info.chip)
-            lines.append(f"   configurations are chosen by {_machine.describe(machine)}")
+            lines.append(f"   configurations are chosen by {_constants(info)}")
 
 
 def _ptxas() -> list[str]:

@@ -122,7 +122,8 @@ def _from_interface(array: object, interface: Mapping[str, Any], name: str, devi
         raise TypeError(f"{name} is an array of {type_name or typestr}{' in big-endian order' * (typestr[0] == '>')}, which no kernel takes: convert it")
     size = int(typestr[2:])
     shape = tuple(interface["shape"])
-    strides = interface.get("strides")
+    # The interface of numpy calls an array of one row contiguous, however far apart its rows are.
+    strides = interface.get("strides") or getattr(array, "strides", None)
     if strides is not None and any(stride % size for stride in strides):
         raise ValueError(f"{name} has strides of {by(strides)} bytes, which are no multiples of its element's {size}: copy it")
     elements = tuple(stride // size for stride in strides) if strides is not None else contiguous_strides(shape)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import _cache, _library
 from ._annotations import Source
-from ._compiler import Module, explain_configurations, name_of, run_pipeline, source_of
+from ._compiler import Module, explain_configurations, name_of, quoted, run_pipeline, source_of
 from ._errors import CompileError, Diagnostic, ProofWarning
 from ._kernel import Kernel
 from ._log import logger
@@ -25,6 +25,8 @@ def _read_table(tuned: str | None) -> str:
         return Path(tuned).read_text() if tuned else ""
     except OSError as error:
         raise ValueError(f"cannot read the table of configurations {tuned}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the table of configurations {tuned} is no text: {error}") from None
 
 
 def _options(source: Source, chip: str, problem: tuple[int | None, int | None, int | None] | None, tuned: str | None) -> str:
@@ -36,7 +38,7 @@ def _options(source: Source, chip: str, problem: tuple[int | None, int | None, i
         check_problem(problem)
         options += " problem=" + "x".join("?" if extent is None else str(extent) for extent in problem)
     if tuned:
-        options += f" tuned='{tuned}'"
+        options += f" tuned={quoted(tuned)}"
     return options
 
 

@@ -192,6 +192,18 @@ class Module:
         )
 
 
+def quoted(path: str) -> str:
+    """A path, or a name, as a pass takes it in an option.
+
+    Raises:
+        ValueError: the text of a pipeline has no way to say it.
+    """
+    for quote in "'\"":
+        if not {quote, "{", "}"} & set(path):
+            return f"{quote}{path}{quote}"
+    raise ValueError(f"the path {path!r} has a brace or both kinds of quotation marks, which no option of a pass can have: rename it")
+
+
 class Chooser:
     """Chooses configurations of one GEMM for one problem after another, in microseconds. Threads may share it.
 
@@ -209,7 +221,7 @@ class Chooser:
     def __init__(self, source: Source, chip: str, tuned: str | None = None, machine: str | None = None, launch: str = "fastest"):
         self._module = Module(source)
         self._launch = launch
-        self._options = f"chip={chip}" + (f" tuned='{tuned}'" if tuned else "") + (f" machine='{machine}'" if machine else "")
+        self._options = f"chip={chip}" + (f" tuned={quoted(tuned)}" if tuned else "") + (f" machine={quoted(machine)}" if machine else "")
         paths = (os.fsencode(path) if path else None for path in (tuned, machine))
         self._owned = self._module.own("fp8ChooserCreate", "fp8ChooserFree", chip.encode(), *paths, launch.encode())
         self._lock = threading.Lock()
@@ -301,7 +313,7 @@ def explain_configurations(source: Source, options: str) -> list[Choice]:
     module = Module(source)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "configurations.json")
-        module.run(f"fp8-explain-config{{{options} format=json output={path}}}")
+        module.run(f"fp8-explain-config{{{options} format=json output={quoted(path)}}}")
         with open(path, encoding="utf-8") as file:
             explained: list[Choice] = json.load(file)
     return explained

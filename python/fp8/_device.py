@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 import struct
 import threading
@@ -134,6 +135,9 @@ def get_device(ordinal: int = 0) -> Device:
         DeviceError: there is none, or its driver does not work, or this process was forked from one that used it.
     """
     global _opened_in
+    ordinal = operator.index(ordinal)
+    if not 0 <= ordinal < 2**31:
+        raise DeviceError(f"there is no GPU of number {ordinal}: numbers count from 0")
     with _lock:
         if _opened_in not in (None, os.getpid()):
             raise DeviceError(

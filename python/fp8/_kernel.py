@@ -144,13 +144,15 @@ class Kernel:
         Args:
             arrays: as `arguments` names them.
             schedule_seed: chooses the order of warps and of asynchronous work.
-            multiprocessors: that the device has; 0: 148.
+            multiprocessors: that the device has, 1 to 65535; 0: 148.
             progress: shows a bar; None: if it takes long and standard error is a terminal.
 
         Raises:
             SimulationError: the kernel breaks a rule; nothing is written.
-            TypeError, ValueError: the arrays do not fit.
+            TypeError, ValueError: the arrays do not fit, or a number is out of range.
         """
+        if not 0 <= multiprocessors <= 65535:
+            raise ValueError(f"multiprocessors is {multiprocessors}; it must be from 1 to 65535, or 0 for the default")
         options = _simulator.default_options()
         options.schedule_seed = schedule_seed
         options.multiprocessors = multiprocessors or options.multiprocessors

@@ -46,7 +46,7 @@ def _is_file_for(path: Path, gpu: str, chip: str) -> bool:
     try:
         fields = json.loads(path.read_text())
         return bool(fields["gpu"] == gpu and fields["chip"] == chip)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
 

@@ -16,12 +16,13 @@ class Progress:
 
     Args:
         what: is being done.
-        wanted: True: show it; False: do not; None: if standard error is a terminal, and not before a second has passed.
+        wanted: True: show it; False: do not; None: if standard error is a terminal, and not before a second has passed. A process that has
+            closed its standard error, as a service does, shows none.
     """
 
     def __init__(self, what: str, wanted: bool | None):
         self._what = what
-        self._enabled = sys.stderr.isatty() if wanted is None else wanted
+        self._enabled = sys.stderr is not None and (sys.stderr.isatty() if wanted is None else wanted)
         self._start = self._shown = time.monotonic()
         if wanted:
             self._start -= _PATIENCE

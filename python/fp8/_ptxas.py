@@ -41,7 +41,7 @@ def _candidates() -> list[str]:
 @functools.lru_cache(maxsize=None)
 def _search(named: str | None) -> str | None:
     if named:
-        return named
+        return shutil.which(named) or named  # the latter is an error that names it
     return next((path for path in _candidates() if version_of(path) >= _LEAST), None)
 
 

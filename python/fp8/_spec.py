@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import SupportsIndex
 
 from ._annotations import DType
 from ._call import BOTH_MX, Parameter, check_mx_options, merge, parameters
@@ -13,12 +14,17 @@ DEFAULT_CHIP = "sm_90a"
 LARGEST_EXTENT = 2**31 - 1
 """Coordinates of TMA are 32-bit numbers with a sign (rule G6 of docs/Semantics.md)."""
 
+def is_integer(value: object) -> bool:
+    """Whether it is a whole number, of Python or NumPy; True and False are none."""
+    return isinstance(value, SupportsIndex) and not isinstance(value, bool)
+
+
 def check_problem(problem: tuple[int | None, int | None, int | None]) -> None:
     """Raises a ValueError if these are not M, N and K, each None or an extent that a kernel can have."""
     if len(problem) != 3:
         raise ValueError(f"problem is {problem!r}; it must be M, N and K, with None for what is not known")
     for name, extent in zip("MNK", problem):
-        if extent is not None and not (isinstance(extent, int) and 1 <= extent <= LARGEST_EXTENT):
+        if extent is not None and not (is_integer(extent) and 1 <= extent <= LARGEST_EXTENT):
             raise ValueError(f"{name} is {extent!r} in problem; it must be from 1 to 2^31 - 1, the range of TMA coordinates, or None if it is not known")
 
 
@@ -95,7 +101,7 @@ class GemmSpec:
         self._check()
 
     def _check(self) -> None:
-        if self.b_block not in (128, 64, 1):
+        if not is_integer(self.b_block) or self.b_block not in (128, 64, 1):
             raise ValueError(f"b_block is {self.b_block!r}; it must be 128, 64 or 1")
         for name in ("a_scale_dtype", "b_scale_dtype"):
             if type_name(getattr(self, name)) in (E8M0.name, E8M0.mlir):

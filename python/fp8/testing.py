@@ -17,6 +17,8 @@ from .reference import accumulate
 
 _SHOWN = 5
 _LARGEST_SUM = (2 - 2.0**-23) * 2.0**127
+_ONE_SIGN = 12
+"""What Hopper's tensor cores cut off adds up where products have one sign (docs/Numerics.md, "Operands of one sign")."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ def compare(d: NumPyOrTorch, a: NumPyOrTorch, a_scale: Operand, b: Operand, b_sc
             bias: Operand | None = None, c: Operand | None = None, beta: Number = 1.0, d_scale: Number | None = None, b_block: int = 128,
             scale_layout: str | None = None, out_dtype: DType | None = None, residual: Operand | None = None,
             out_scale: Number | None = None) -> Comparison:
-    """Compares D with the reference of its operands: `|d - ref| <= ulp(ref) + 2^-11 * sum |a_scale * b_scale| * sum |A| |B|`.
+    """Compares D with the reference of its operands: `|d - ref| <= ulp(ref) + 2^-11 * (S + 12 |ref|)`,
+    where S is `sum |a_scale * b_scale| * sum |A| |B|`.
 
     NaN must be NaN. Where the bound of the reference reaches past the largest number of D's type, that number and infinity are both right. Where
     the sum of magnitudes is no finite f32, any value is right.
@@ -101,7 +104,7 @@ def _judge(xp: NumPy | Torch, actual: Any, expected: Any, magnitude: Any, target
     exact = expected
     if target.saturates:
         expected = expected.clip(-target.largest, target.largest)
-    bound = spacing(xp, expected, target) + _library.functions().fp8MagnitudeShare() * magnitude
+    bound = spacing(xp, expected, target) + _library.functions().fp8MagnitudeShare() * (magnitude + _ONE_SIGN * m.nan_to_num(abs(exact)))
     right = m.isnan(actual) & m.isnan(expected) | (actual == expected)
     if target.saturates:
         lowest, highest = ((exact + sign * bound).clip(-target.largest, target.largest) for sign in (-1, 1))

@@ -120,3 +120,33 @@ def test_needs_no_gpu_and_compiles_nothing(tmp_path):
 def test_refuses(arguments, options, error, words):
     with pytest.raises(error, match=words):
         fp8.choose(*arguments, **options)
+
+
+def test_paths_are_quoted(tmp_path, monkeypatch):
+    """Temporary folders and machine files may have blanks and a quotation mark in their names; what no option can say is an error."""
+    folder = tmp_path / "it's a folder"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    machine = folder / "machine.json"
+    machine.write_text("{}")
+    monkeypatch.setenv("FP8_MACHINE", str(machine))
+    with pytest.raises(fp8.CompileError, match="the machine file '.*it's a folder/machine.json' needs"):
+        fp8.choose(64, 7168, 2048)
+    monkeypatch.delenv("FP8_MACHINE")
+    forget_choices()
+    assert fp8.choose(64, 7168, 2048).config
+    monkeypatch.setenv("FP8_MACHINE", str(tmp_path / "a{b}.json"))
+    forget_choices()
+    with pytest.raises(ValueError, match="has a brace or both kinds of quotation marks"):
+        fp8.choose(64, 7168, 2048)
+
+
+def test_a_file_that_nests_deeply_is_an_error(tmp_path, monkeypatch):
+    """The parser of JSON calls itself for each level: one that overflows the stack would end the process."""
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 200000)
+    monkeypatch.setenv("FP8_MACHINE", str(path))
+    with pytest.raises(fp8.CompileError, match="nests deeper than 64 levels"):
+        fp8.choose(64, 7168, 2048)
+    with pytest.raises(fp8.CompileError, match="nests deeper than 64 levels"):
+        fp8.compile(fp8.GemmSpec(), problem=(64, 7168, 2048), tuned=str(path), cache=False)

@@ -323,3 +323,35 @@ def test_the_first_tiles_are_not_full_where_rows_of_d_are_whole(monkeypatch):
         p.check(simulate(p, d=d))
         whole, kernel = chosen.pop()
         assert whole == contiguous and ("edge = first" in kernel.mlir("op")) == contiguous
+
+
+def test_simulates_without_a_standard_error(monkeypatch):
+    """A service has closed it."""
+    monkeypatch.setattr("sys.stderr", None)
+    a, a_scale = fp8.quantize_blockwise(np.ones((8, 128), np.float32))
+    b, b_scale = fp8.quantize_blockwise(np.ones((16, 128), np.float32), (128, 128))
+    assert np.allclose(fp8.gemm(a, a_scale, b, b_scale, d_dtype="float32", simulate=True), 128, rtol=1e-6)
+
+
+def test_simulates_one_row_of_scales():
+    """NumPy calls an array of one row contiguous, and its strides say how far apart rows are."""
+    a, a_scale = fp8.quantize_blockwise(np.ones((5, 128), np.float32))
+    b, b_scale = fp8.quantize_blockwise(np.ones((16, 128), np.float32), (128, 128))
+    assert a_scale.shape[0] == 1 and a_scale.strides[0] % 16 == 0
+    d = np.zeros((5, 16), np.float32)
+    fp8.compile(fp8.GemmSpec(d_dtype="f32")).simulate(a, a_scale, b, b_scale, d)
+    assert np.allclose(d, 128, rtol=1e-6)
+
+
+def test_numbers_are_checked():
+    kernel = fp8.compile(fp8.GemmSpec())
+    with pytest.raises(ValueError, match="multiprocessors is -1; it must be from 1 to 65535"):
+        kernel.simulate(multiprocessors=-1)
+    assert fp8.compile(fp8.GemmSpec(), problem=(np.int64(64), 7168, 2048)).name
+    with pytest.raises(ValueError, match="M is True in problem"):
+        fp8.compile(fp8.GemmSpec(), problem=(True, 7168, 2048))
+    for wrong in (64.0, True):
+        with pytest.raises(ValueError, match="b_block is"):
+            fp8.GemmSpec(b_block=wrong)
+    with pytest.raises(fp8.DeviceError, match="there is no GPU of number 4294967296"):
+        fp8.device_info(2**32)

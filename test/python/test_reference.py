@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The reference against sums written out here, and the comparison against results with one thing wrong."""
 
+import fp8
 import numpy as np
 import pytest
 
@@ -215,3 +216,15 @@ def test_compare_refuses_other_results(right):
         compare(d[:, 1:], *inputs)
     with pytest.raises(ValueError, match="D is of type float16, not bfloat16"):
         compare(d, *inputs, d_dtype="bfloat16")
+
+
+def test_operands_of_one_sign():
+    """What Hopper cuts off has the sign of its term, and so adds up here. A lost K block still shows."""
+    random = np.random.default_rng(0)
+    x, w = (np.abs(random.standard_normal((64, 1024)).astype(np.float32)) for _ in range(2))
+    a, a_scale = quantize_blockwise(x)
+    b, b_scale = quantize_blockwise(w, (128, 128))
+    d = fp8.gemm(a, a_scale, b, b_scale, d_dtype="float32", simulate=True, chip="sm_90a")
+    assert 1 / 13 < compare(d, a, a_scale, b, b_scale).largest < 1
+    a[:, :128] = 0
+    assert compare(d, a, a_scale, b, b_scale).wrong == d.size
