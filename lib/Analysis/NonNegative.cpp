@@ -10,6 +10,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -42,6 +43,51 @@ bool NonNegative::contains(Value value) {
   return holds;
 }
 
+/// What the predecessors of a block hand to its argument; nothing if one of
+/// them does not tell.
+static std::optional<SmallVector<Value>> getFromBlocks(BlockArgument argument) {
+  SmallVector<Value> incoming;
+  Block *block = argument.getOwner();
+  for (auto it = block->pred_begin(), end = block->pred_end(); it != end;
+       ++it) {
+    auto branch = dyn_cast<BranchOpInterface>((*it)->getTerminator());
+    Value value = branch ? branch.getSuccessorOperands(
+                               it.getSuccessorIndex())[argument.getArgNumber()]
+                         : Value();
+    if (!value)
+      return std::nullopt;
+    incoming.push_back(value);
+  }
+  return incoming;
+}
+
+/// What control flow hands to a result of an op with regions, or to an argument
+/// of a block; nothing if it is no such value.
+static std::optional<SmallVector<Value>> getIncoming(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (argument && !argument.getOwner()->isEntryBlock())
+    return getFromBlocks(argument);
+  auto op = dyn_cast_or_null<RegionBranchOpInterface>(
+      argument ? argument.getOwner()->getParentOp() : value.getDefiningOp());
+  if (!op)
+    return std::nullopt;
+  SmallVector<RegionSuccessor> successors;
+  op.getSuccessorRegions(RegionBranchPoint::parent(), successors);
+  for (Region &region : op->getRegions())
+    op.getSuccessorRegions(region, successors);
+  for (const RegionSuccessor &successor : successors) {
+    ValueRange inputs = successor.getSuccessorInputs();
+    auto it = llvm::find(inputs, value);
+    if (it == inputs.end())
+      continue;
+    SmallVector<Value> incoming;
+    op.getPredecessorValues(successor, std::distance(inputs.begin(), it),
+                            incoming);
+    return incoming;
+  }
+  return std::nullopt;
+}
+
 bool NonNegative::containsAll(ValueRange values) {
   return llvm::all_of(values, [&](Value value) { return contains(value); });
 }
@@ -55,63 +101,51 @@ bool NonNegative::decide(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return decideArgument(argument);
   Operation *op = value.getDefiningOp();
-  unsigned number = cast<OpResult>(value).getResultNumber();
   if (isa<arith::ArithDialect>(op->getDialect()))
     return decideArith(op);
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case([&](scf::ForOp loop) {
-        return contains(loop.getInitArgs()[number]) &&
-               contains(loop.getYieldedValues()[number]);
-      })
-      .Case([&](scf::WhileOp loop) {
-        return contains(loop.getConditionOp().getArgs()[number]);
-      })
-      .Case([&](scf::IfOp branch) {
-        return contains(branch.thenYield().getOperand(number)) &&
-               contains(branch.elseYield().getOperand(number));
-      })
-      .Case<memref::DimOp, memref::ExtractStridedMetadataOp>(
-          [](auto) { return true; })
-      .Default([](Operation *op) {
-        // Numbers of slots, CTAs, lanes; addresses.
-        return isa<Fp8Dialect>(op->getDialect()) ||
-               (isa<gpu::GPUDialect>(op->getDialect()) &&
-                !op->getNumOperands());
-      });
+  if (std::optional<SmallVector<Value>> incoming = getIncoming(value))
+    return !incoming->empty() && containsAll(*incoming);
+  // Numbers of slots, CTAs, lanes; addresses; extents.
+  return isa<Fp8Dialect>(op->getDialect()) ||
+         isa<memref::DimOp, memref::ExtractStridedMetadataOp>(op) ||
+         (isa<gpu::GPUDialect>(op->getDialect()) && !op->getNumOperands());
 }
 
 bool NonNegative::decideArgument(BlockArgument argument) {
   Operation *owner = argument.getOwner()->getParentOp();
-  if (isa<FunctionOpInterface>(owner) || isa<Fp8Dialect>(owner->getDialect()))
-    return true;
-  unsigned number = argument.getArgNumber();
-  if (auto loop = dyn_cast<scf::ForOp>(owner))
-    return number == 0 ? contains(loop.getLowerBound())
-                       : contains(loop.getInitArgs()[number - 1]) &&
-                             contains(loop.getYieldedValues()[number - 1]);
-  if (auto loop = dyn_cast<scf::WhileOp>(owner))
-    return argument.getOwner() == loop.getAfterBody()
-               ? contains(loop.getConditionOp().getArgs()[number])
-               : contains(loop.getInits()[number]) &&
-                     contains(loop.getYieldOp().getOperand(number));
-  return false;
+  bool isOfEntry = argument.getOwner()->isEntryBlock();
+  if (auto role = dyn_cast<RoleOp>(owner); role && isOfEntry)
+    return contains(role.getInits()[argument.getArgNumber()]);
+  if (std::optional<SmallVector<Value>> incoming = getIncoming(argument))
+    return !incoming->empty() && containsAll(*incoming);
+  if (!isOfEntry)
+    return false;
+  if (auto loop = dyn_cast<scf::ForOp>(owner);
+      loop && argument == loop.getInductionVar())
+    return contains(loop.getLowerBound());
+  return isa<FunctionOpInterface>(owner) ||
+         isa<Fp8Dialect>(owner->getDialect());
 }
 
 bool NonNegative::decideArith(Operation *op) {
   // 1 as a signed number of one bit is -1.
   if (op->getNumResults() != 1 || op->getResult(0).getType().isInteger(1))
     return false;
+  NonNegative &strict = ofSigned ? *ofSigned : *this;
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<arith::AddIOp, arith::MulIOp, arith::DivUIOp, arith::DivSIOp,
-            arith::FloorDivSIOp, arith::CeilDivUIOp, arith::CeilDivSIOp,
-            arith::RemUIOp, arith::MinUIOp, arith::MinSIOp, arith::MaxUIOp,
-            arith::ShLIOp, arith::ShRUIOp, arith::OrIOp, arith::XOrIOp>(
+      .Case<arith::SubIOp>([&](auto) { return ofSigned != nullptr; })
+      .Case<arith::AddIOp, arith::MulIOp, arith::ShLIOp, arith::DivUIOp,
+            arith::CeilDivUIOp, arith::RemUIOp, arith::MinUIOp, arith::MaxUIOp,
+            arith::ShRUIOp>(
           [&](Operation *op) { return containsAll(op->getOperands()); })
-      .Case<arith::SubIOp>([&](auto) { return asUnsigned; })
+      .Case<arith::DivSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
+            arith::MinSIOp, arith::OrIOp, arith::XOrIOp>(
+          [&](Operation *op) { return strict.containsAll(op->getOperands()); })
       .Case<arith::RemSIOp, arith::ShRSIOp>(
-          [&](Operation *op) { return contains(op->getOperand(0)); })
+          [&](Operation *op) { return strict.contains(op->getOperand(0)); })
       .Case<arith::MaxSIOp, arith::AndIOp>([&](Operation *op) {
-        return contains(op->getOperand(0)) || contains(op->getOperand(1));
+        return strict.contains(op->getOperand(0)) ||
+               strict.contains(op->getOperand(1));
       })
       .Case([&](arith::SelectOp select) {
         return contains(select.getTrueValue()) &&

@@ -102,8 +102,8 @@ static LogicalResult checkName(const KernelModule &kernel) {
   FunctionOpInterface function = kernel.function;
   return function.emitError("PTX cannot have a kernel of the name '")
          << kernel.getName()
-         << "': an identifier has letters, digits, '_' and '$', and begins "
-            "with no digit; rename the function";
+         << "': an identifier has letters, digits, '_' and '$', begins with "
+            "no digit, and is neither '_' nor 'WARP_SZ'; rename the function";
 }
 
 /// Translates and optimises `kernel`, then gives the module to `use`.

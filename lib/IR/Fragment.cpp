@@ -234,9 +234,13 @@ static LogicalResult verifyInstruction(Operation &op) {
     return op.emitOpError()
            << "has no instruction, which an fp8.map needs (E4); use absf, "
               "ceil, exp, exp2, floor, fma, rsqrt, sqrt or tanh";
-  if (op.getName().getStringRef() == "arith.remf")
+  StringRef name = op.getName().getStringRef();
+  if (name == "arith.remf")
     return op.emitOpError() << "has no instruction, which an fp8.map needs "
                                "(E4); use divf, math.floor, mulf and subf";
+  if (name == "arith.scaling_extf" || name == "arith.scaling_truncf")
+    return op.emitOpError() << "has no instruction, which an fp8.map needs "
+                               "(E4); use extf or truncf, and mulf";
   for (Type type :
        llvm::concat<const Type>(SmallVector<Type>(op.getOperandTypes()),
                                 SmallVector<Type>(op.getResultTypes()))) {

@@ -7,8 +7,8 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/CastInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -73,8 +73,11 @@ ExprId ProcessExpressions::makeOpaque(Value value) {
   stream << op->getName().stripDialect();
   for (NamedAttribute attribute : op->getAttrs())
     stream << ' ' << attribute.getValue();
-  if (isa<CastOpInterface>(op))
-    stream << " to " << value.getType();
+  // Casts that keep a number are not seen, so that one number may have several
+  // types.
+  if (isa<arith::ArithDialect>(op->getDialect()))
+    stream << " of " << op->getOperand(0).getType() << " to "
+           << value.getType();
   return table.getOpaque(name, operands, Scope::Launch,
                          /*isData=*/isa<memref::LoadOp>(op));
 }
@@ -307,6 +310,13 @@ ExprId ProcessExpressions::getExtent(int64_t argument, int64_t axis) {
   return table.getParameter(
       {("extent " + Twine(axis) + " of argument " + Twine(argument)).str(),
        Scope::Launch, 0, std::nullopt, std::nullopt});
+}
+
+ExprId ProcessExpressions::getBound(scf::ForOp loop, Value bound) {
+  if (loop.getUnsignedCmp() && !nonNegative.contains(bound))
+    return table.getOpaque("a bound of an unsigned loop, which may be negative",
+                           {}, Scope::Thread);
+  return get(bound);
 }
 
 ExprId ProcessExpressions::compute(Value value) {

@@ -9,6 +9,7 @@
 #include "fp8/Proof/Expression.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::fp8 {
 
@@ -25,6 +26,8 @@ public:
   unsigned makeVariable() { return numVariables++; }
   void set(Value value, ::fp8::proof::ExprId id) { known[value] = id; }
   ::fp8::proof::ExprId get(Value value);
+  /// One of the loop's bounds. What is negative is large to an unsigned loop.
+  ::fp8::proof::ExprId getBound(scf::ForOp loop, Value bound);
   /// Makes the number of a CTA out of those of its cluster and of its place
   /// there. `inPair`: its number in its pair, in a kernel of CTA pairs.
   void followRank(std::optional<int64_t> inPair);

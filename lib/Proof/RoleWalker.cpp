@@ -108,8 +108,8 @@ void RoleWalker::walkFor(Operation *op, KBlock &out) {
   assign(op, loop.getRegionIterArgs(), loop.getInitArgs(), out);
   Statement statement{Kind::For};
   statement.site = getSite(op);
-  statement.lower = expressions.get(loop.getLowerBound());
-  statement.upper = expressions.get(loop.getUpperBound());
+  statement.lower = expressions.getBound(loop, loop.getLowerBound());
+  statement.upper = expressions.getBound(loop, loop.getUpperBound());
   statement.step = expressions.get(loop.getStep());
   statement.variable = expressions.makeVariable(loop.getInductionVar());
   statement.bound = expressions.makeVariable();

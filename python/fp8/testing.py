@@ -17,7 +17,7 @@ from .reference import accumulate
 
 _SHOWN = 5
 _LARGEST_SUM = (2 - 2.0**-23) * 2.0**127
-_ONE_SIGN = 12
+_ONE_SIGN = 24
 """What Hopper's tensor cores cut off adds up where products have one sign (docs/Numerics.md, "Operands of one sign")."""
 
 
@@ -70,7 +70,7 @@ def compare(d: NumPyOrTorch, a: NumPyOrTorch, a_scale: Operand, b: Operand, b_sc
             bias: Operand | None = None, c: Operand | None = None, beta: Number = 1.0, d_scale: Number | None = None, b_block: int = 128,
             scale_layout: str | None = None, out_dtype: DType | None = None, residual: Operand | None = None,
             out_scale: Number | None = None) -> Comparison:
-    """Compares D with the reference of its operands: `|d - ref| <= ulp(ref) + 2^-11 * (S + 12 |ref|)`,
+    """Compares D with the reference of its operands: `|d - ref| <= ulp(ref) + 2^-11 * (S + 24 |ref|)`,
     where S is `sum |a_scale * b_scale| * sum |A| |B|`.
 
     NaN must be NaN. Where the bound of the reference reaches past the largest number of D's type, that number and infinity are both right. Where

@@ -40,7 +40,7 @@ LAYERS = {
     "Proof": ["Analysis", "IR"],
     "Transforms": ["Analysis", "Chip", "Config", "IR", "Planning", "Proof", "Tuning"],
     "Conversion": ["Analysis", "Chip", "IR", "Planning"],
-    "Backend": ["Chip", "IR", "Proof"],
+    "Backend": ["Analysis", "Chip", "IR", "Proof"],
     "Pipelines": ["Chip", "Conversion", "Planning", "Backend", "Transforms"],
     "Reducer": ["IR"],
     "Register": ["Conversion", "IR", "Pipelines", "Planning", "Backend", "Transforms"],

@@ -9,6 +9,8 @@
 #include "mlir/IR/ValueRange.h"
 #include "llvm/ADT/DenseSet.h"
 
+#include <memory>
+
 namespace mlir::fp8 {
 
 /// Knows which integers are at least 0 as signed numbers, in each turn of each
@@ -18,7 +20,8 @@ class NonNegative {
 public:
   /// `asUnsigned`: the numbers are operands of unsigned ops, so that a
   /// difference below 0 would have wrapped.
-  explicit NonNegative(bool asUnsigned) : asUnsigned(asUnsigned) {}
+  explicit NonNegative(bool asUnsigned)
+      : ofSigned(asUnsigned ? std::make_unique<NonNegative>(false) : nullptr) {}
 
   /// False if it is not known.
   bool contains(Value value);
@@ -29,7 +32,9 @@ private:
   bool decideArith(Operation *op);
   bool containsAll(ValueRange values);
 
-  const bool asUnsigned;
+  /// Of what signed ops take; null if this is that. A difference that they take
+  /// may be negative without having wrapped.
+  std::unique_ptr<NonNegative> ofSigned;
   /// Those of `known` rest on what is being decided, and is assumed meanwhile.
   DenseSet<Value> known, assumed, unknown;
 };
