@@ -419,8 +419,10 @@ Process RoleWalker::walk(RoleOp role, ArrayRef<ExprId> ends) {
     obstruct(role, "its control flow is not structured");
     return process;
   }
-  for (auto [argument, end] : llvm::zip(body.getArguments(), ends))
-    expressions.set(argument, end);
+  for (auto [argument, end, init] :
+       llvm::zip(body.getArguments(), ends, role.getInits()))
+    expressions.set(
+        argument, init.getType().isIntOrIndex() ? expressions.get(init) : end);
   // Warps of a role may get different answers.
   if (process.numWarps == 1)
     for (Value answer : findIndependentPolls(role)) {
