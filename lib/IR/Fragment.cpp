@@ -232,32 +232,32 @@ static LogicalResult verifyInstruction(Operation &op) {
     return success();
   if (isMath && !isMathInstruction(&op))
     return op.emitOpError()
-           << "has no instruction, which an fp8.map needs (E4); use absf, "
+           << "has no instruction, which an elementwise body needs (E4); use absf, "
               "ceil, exp, exp2, floor, fma, rsqrt, sqrt or tanh";
   StringRef name = op.getName().getStringRef();
   if (name == "arith.remf")
-    return op.emitOpError() << "has no instruction, which an fp8.map needs "
+    return op.emitOpError() << "has no instruction, which an elementwise body needs "
                                "(E4); use divf, math.floor, mulf and subf";
   if (name == "arith.scaling_extf" || name == "arith.scaling_truncf")
-    return op.emitOpError() << "has no instruction, which an fp8.map needs "
+    return op.emitOpError() << "has no instruction, which an elementwise body needs "
                                "(E4); use extf or truncf, and mulf";
   for (Type type :
        llvm::concat<const Type>(SmallVector<Type>(op.getOperandTypes()),
                                 SmallVector<Type>(op.getResultTypes()))) {
     if (isMath && !type.isF32())
       return op.emitOpError()
-             << "computes in f32 in an fp8.map, but has a value of type "
+             << "computes in f32 in an elementwise body, but has a value of type "
              << type << " (E4); convert it by arith.extf or arith.truncf";
     if (!isComputedWith(getElementTypeOrSelf(type)))
       return op.emitOpError()
              << "has a value of type " << type
-             << ", for which an fp8.map has no instructions (E4); use f16, "
+             << ", for which an elementwise body has no instructions (E4); use f16, "
                 "bf16, f32, f64, or integers of at most 64 bits";
   }
   auto rounding = op.getAttrOfType<IntegerAttr>("roundingmode");
   if (rounding && !rounding.getValue().isZero())
-    return op.emitOpError() << "has a rounding mode, which an fp8.map does not "
-                               "follow (E4); leave it out, which rounds to the "
+    return op.emitOpError() << "has a rounding mode, which an elementwise body "
+                               "does not follow (E4); leave it out, which rounds to the "
                                "nearest";
   return success();
 }
@@ -271,7 +271,7 @@ LogicalResult mlir::fp8::verifyElementwiseBody(Operation *op, Block &body) {
     return op->emitOpError() << "the body must yield one f32 (E2)";
   for (Operation &inner : body.without_terminator()) {
     if (!isPure(&inner) || inner.getNumRegions())
-      return inner.emitOpError() << "may not be in an fp8.map, whose ops are "
+      return inner.emitOpError() << "may not be in an elementwise body, whose ops are "
                                     "pure and have no regions (E3)";
     if (failed(verifyInstruction(inner)))
       return failure();

@@ -215,7 +215,7 @@ func.func @argument_type(%f: !frag) attributes {fp8.linear} {
 !frag = !fp8.fragment<128x128xf32, 4>
 func.func @effect(%f: !frag, %m: memref<f32>) attributes {fp8.linear} {
   %r = fp8.map(%x = %f) : !frag -> !frag {
-    // expected-error @below {{may not be in an fp8.map, whose ops are pure and have no regions (E3)}}
+    // expected-error @below {{may not be in an elementwise body, whose ops are pure and have no regions (E3)}}
     %y = memref.load %m[] : memref<f32>
     fp8.yield %y : f32
   }
@@ -227,7 +227,7 @@ func.func @effect(%f: !frag, %m: memref<f32>) attributes {fp8.linear} {
 !frag = !fp8.fragment<128x128xf32, 4>
 func.func @no_instruction(%f: !frag) attributes {fp8.linear} {
   %r = fp8.map(%x = %f) : !frag -> !frag {
-    // expected-error @below {{has no instruction, which an fp8.map needs (E4); use absf, ceil, exp, exp2, floor, fma, rsqrt, sqrt or tanh}}
+    // expected-error @below {{has no instruction, which an elementwise body needs (E4); use absf, ceil, exp, exp2, floor, fma, rsqrt, sqrt or tanh}}
     %y = math.erf %x : f32
     fp8.yield %y : f32
   }
@@ -239,7 +239,7 @@ func.func @no_instruction(%f: !frag) attributes {fp8.linear} {
 !frag = !fp8.fragment<128x128xf32, 4>
 func.func @remainder(%f: !frag) attributes {fp8.linear} {
   %r = fp8.map(%x = %f) : !frag -> !frag {
-    // expected-error @below {{'arith.remf' op has no instruction, which an fp8.map needs (E4); use divf, math.floor, mulf and subf}}
+    // expected-error @below {{'arith.remf' op has no instruction, which an elementwise body needs (E4); use divf, math.floor, mulf and subf}}
     %y = arith.remf %x, %x : f32
     fp8.yield %y : f32
   }
@@ -252,7 +252,7 @@ func.func @remainder(%f: !frag) attributes {fp8.linear} {
 func.func @math_of_bf16(%f: !frag) attributes {fp8.linear} {
   %r = fp8.map(%x = %f) : !frag -> !frag {
     %w = arith.truncf %x : f32 to bf16
-    // expected-error @below {{'math.absf' op computes in f32 in an fp8.map, but has a value of type 'bf16' (E4); convert it by arith.extf or arith.truncf}}
+    // expected-error @below {{'math.absf' op computes in f32 in an elementwise body, but has a value of type 'bf16' (E4); convert it by arith.extf or arith.truncf}}
     %a = math.absf %w : bf16
     %y = arith.extf %a : bf16 to f32
     fp8.yield %y : f32
@@ -265,7 +265,7 @@ func.func @math_of_bf16(%f: !frag) attributes {fp8.linear} {
 !frag = !fp8.fragment<128x128xf32, 4>
 func.func @eight_bits(%f: !frag) attributes {fp8.linear} {
   %r = fp8.map(%x = %f) : !frag -> !frag {
-    // expected-error @below {{'arith.truncf' op has a value of type 'f8E4M3FN', for which an fp8.map has no instructions (E4); use f16, bf16, f32, f64, or integers of at most 64 bits}}
+    // expected-error @below {{'arith.truncf' op has a value of type 'f8E4M3FN', for which an elementwise body has no instructions (E4); use f16, bf16, f32, f64, or integers of at most 64 bits}}
     %w = arith.truncf %x : f32 to f8E4M3FN
     %y = arith.extf %w : f8E4M3FN to f32
     fp8.yield %y : f32
@@ -278,7 +278,7 @@ func.func @eight_bits(%f: !frag) attributes {fp8.linear} {
 !frag = !fp8.fragment<128x128xf32, 4>
 func.func @rounding(%f: !frag) attributes {fp8.linear} {
   %r = fp8.map(%x = %f) : !frag -> !frag {
-    // expected-error @below {{'arith.truncf' op has a rounding mode, which an fp8.map does not follow (E4); leave it out, which rounds to the nearest}}
+    // expected-error @below {{'arith.truncf' op has a rounding mode, which an elementwise body does not follow (E4); leave it out, which rounds to the nearest}}
     %w = arith.truncf %x toward_zero : f32 to f16
     %y = arith.extf %w : f16 to f32
     fp8.yield %y : f32

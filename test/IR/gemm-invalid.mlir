@@ -173,7 +173,7 @@ func.func @function_effects(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: m
   %zero = arith.constant 0 : index
   fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
     outs(%d : memref<?x?xbf16>) map (%x) {
-      // expected-error @below {{may not be in an fp8.map, whose ops are pure and have no regions (E3)}}
+      // expected-error @below {{may not be in an elementwise body, whose ops are pure and have no regions (E3)}}
       %y = memref.load %table[%zero] : memref<4xf32>
       fp8.yield %y : f32
     }
@@ -185,7 +185,7 @@ func.func @function_effects(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: m
 func.func @function_instruction(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
   fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
     outs(%d : memref<?x?xbf16>) map (%x) {
-      // expected-error @below {{has no instruction, which an fp8.map needs (E4); use absf, ceil, exp, exp2, floor, fma, rsqrt, sqrt or tanh}}
+      // expected-error @below {{has no instruction, which an elementwise body needs (E4); use absf, ceil, exp, exp2, floor, fma, rsqrt, sqrt or tanh}}
       %y = math.sin %x : f32
       fp8.yield %y : f32
     }
