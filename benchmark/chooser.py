@@ -56,9 +56,9 @@ def explain(fp8_opt, shapes, chip, top=0, launch="fastest", machine="", every_m=
 
 
 def rank(fp8_opt, shapes, chip, machine="", tuned="", scales="f32"):
-    """The candidates of each shape with either launch: what is chosen, by the table `tuned` if it has the shape, then all by their predicted time."""
+    """The candidates of each shape with either launch: what is chosen, by the table `tuned` if it has the shape, then all by their predicted time, which the table may correct."""
     chosen = explain(fp8_opt, shapes, chip, top=1, machine=machine, tuned=tuned, scales=scales)
-    either = [explain(fp8_opt, shapes, chip, launch=launch, machine=machine, scales=scales) for launch in ("serial", "programmatic")]
+    either = [explain(fp8_opt, shapes, chip, launch=launch, machine=machine, tuned=tuned, scales=scales) for launch in ("serial", "programmatic")]
     ranking = {}
     for shape in shapes:
         by_time = sorted((one for each in either for one in each[shape]["candidates"]), key=lambda one: one["us"])

@@ -115,14 +115,27 @@ def fastest(path, kernels):
 
 
 def read_table(path, chip):
-    """The entries of a table that is there already."""
+    """A table that is there already, or an empty one."""
     if not os.path.exists(path):
-        return {}
+        return {"entries": []}
     with open(path, encoding="utf-8") as file:
         table = json.load(file)
     if table["chip"] != chip:
         sys.exit("tune.py: %s is for %s, not for %s: name another file" % (path, table["chip"], chip))
-    return {(one["m"], one["n"], one["k"]): (one["us"], one["config"]) for one in table["entries"]}
+    return table
+
+
+def print_table(table, path):
+    """Writes a table, an entry or a correction to a line. The GPU comes first: the package looks for it there."""
+    keys = ["chip", "gpu"] + [key for key in table if key not in ("chip", "gpu")]
+    texts = []
+    for key in keys:
+        lines = table[key] if key in ("entries", "corrections") else None
+        text = json.dumps(table[key]) if lines is None else "[\n  %s\n]" % ",\n  ".join(map(json.dumps, lines))
+        texts.append("%s: %s" % (json.dumps(key), text))
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("{%s}\n" % ", ".join(texts))
 
 
 def write_table(options):
@@ -131,14 +144,12 @@ def write_table(options):
     if options.most_us:
         best = {shape: one for shape, one in best.items() if one[0] <= options.most_us and shape in known_rows()}
     path = options.output or os.path.join(HERE, "tuned", gpu.split()[1].lower() + ".json")
-    entries = read_table(path, options.chip)
+    table = read_table(path, options.chip)
+    entries = {(one["m"], one["n"], one["k"]): (one["us"], one["config"]) for one in table["entries"]}
     entries.update(best)
-    lines = [json.dumps({"m": m, "n": n, "k": k, "config": config, "us": us})
-             for (m, n, k), (us, config) in sorted(entries.items())]
-    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write('{"chip": %s, "gpu": %s, "entries": [\n  %s\n]}\n' % (
-            json.dumps(options.chip), json.dumps(gpu), ",\n  ".join(lines)))
+    table.update(chip=options.chip, gpu=gpu, entries=[{"m": m, "n": n, "k": k, "config": config, "us": us}
+                                                      for (m, n, k), (us, config) in sorted(entries.items())])
+    print_table(table, path)
     print("%s: %d entries, %d of them from %s" % (path, len(entries), len(best), os.path.basename(options.csv)))
 
 

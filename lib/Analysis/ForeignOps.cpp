@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What ops of other dialects may do in a kernel (K1): compute, read and write
 // memory, and talk within a warp. They may not wait for warps of other roles,
-// and have no shared memory of their own.
+// end threads, or have shared memory of their own. Those with effects are in
+// roles, or in front of them (R4).
 
 #include "fp8/Analysis/KernelPlan.h"
 #include "fp8/IR/Assembly.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -78,6 +80,19 @@ static std::string strip(StringRef assembly) {
   return text;
 }
 
+/// True if the intrinsic ends the threads that run it.
+static bool isExit(StringRef intrinsic) {
+  return intrinsic == "llvm.nvvm.exit";
+}
+
+/// True if the assembly text has an instruction that ends the threads that run
+/// it, or leaves the kernel (PTX ISA, exit, ret).
+static bool leavesKernel(StringRef assembly) {
+  static const llvm::Regex instruction(
+      "(^|[^[:alnum:]_.%$])(exit|ret(\\.uni)?)[[:space:]]*(;|$)");
+  return instruction.match(strip(assembly));
+}
+
 /// True if the assembly text has an instruction by which warps of a CTA or of a
 /// cluster wait for one another (PTX ISA, bar, barrier, barrier.cluster), takes
 /// what the kernel's layout deals out (setmaxnreg, tcgen05.alloc, variables in
@@ -87,6 +102,14 @@ static bool reachesOtherWarps(StringRef assembly) {
       "(^|[^[:alnum:]_.%$])((bar|barrier)\\.(cta|cluster|sync|arrive|red|wait)"
       "|setmaxnreg\\.|tcgen05\\.alloc)|(^|[[:space:];{}])\\.shared|\\$\\(");
   return instruction.match(strip(assembly));
+}
+
+/// True if the op itself, whatever it calls, may end its threads.
+static bool mayEnd(Operation *op) {
+  if (std::optional<StringRef> assembly = getAssembly(op))
+    return leavesKernel(*assembly);
+  auto intrinsic = op->getAttrOfType<StringAttr>("intrin");
+  return intrinsic && isExit(intrinsic);
 }
 
 /// True if the op itself, whatever it calls, may wait for warps of other roles.
@@ -137,27 +160,39 @@ static bool makesSharedMemory(Operation *op) {
 
 namespace {
 /// What an op of another dialect must not do.
-struct Misdeed {
-  Operation *op; ///< null if there is none
-  bool waits;    ///< else it makes shared memory
+enum class Misdeed { None, MakesMemory, Waits, Ends };
+
+/// The op that does it; null if none does.
+struct Culprit {
+  Operation *op = nullptr;
+  Misdeed misdeed = Misdeed::None;
 };
 } // namespace
 
+/// What the op itself does, whatever it calls.
+static Misdeed getMisdeed(Operation *op, bool isInRole) {
+  if (makesSharedMemory(op))
+    return Misdeed::MakesMemory;
+  if (mayEnd(op))
+    return Misdeed::Ends;
+  return isInRole && mayWait(op) ? Misdeed::Waits : Misdeed::None;
+}
+
 /// What the op, or one in a function that it calls, does; waits matter in roles
 /// only.
-static Misdeed find(Operation *op, bool isInRole,
+static Culprit find(Operation *op, bool isInRole,
                     llvm::SmallPtrSetImpl<Operation *> &called) {
-  if (makesSharedMemory(op))
-    return {op, false};
   auto call = dyn_cast<CallOpInterface>(op);
-  if (!call)
-    return {isInRole && mayWait(op) ? op : nullptr, true};
+  if (!call) {
+    Misdeed misdeed = getMisdeed(op, isInRole);
+    return misdeed == Misdeed::None ? Culprit() : Culprit{op, misdeed};
+  }
   auto symbol = dyn_cast_if_present<SymbolRefAttr>(call.getCallableForCallee());
   Operation *callee =
       symbol ? SymbolTable::lookupNearestSymbolFrom(op, symbol) : nullptr;
   if (!callee || callee->getNumRegions() == 0 || callee->getRegion(0).empty())
-    return {isInRole ? op : nullptr, true};
-  Misdeed found{nullptr, true};
+    return isInRole ? Culprit{op, Misdeed::Waits} : Culprit();
+  Culprit found;
   if (called.insert(callee).second)
     callee->getRegion(0).walk([&](Operation *inner) {
       found = find(inner, isInRole, called);
@@ -166,40 +201,114 @@ static Misdeed find(Operation *op, bool isInRole,
   return found;
 }
 
-LogicalResult KernelPlan::checkForeign(FunctionOpInterface kernel) {
-  StringRef memory = "is outside the layout of the kernel's rings (K1); add a "
-                     "tile to a pipeline";
-  for (BlockArgument argument : kernel.getArguments())
-    if (argument.getArgNumber() >= kernel.getNumArguments() ||
-        isShared(argument.getType()))
+/// The error about what the op, or one that it calls, does.
+static InFlightDiagnostic report(Operation *op, Culprit found) {
+  InFlightDiagnostic diagnostic = op->emitOpError();
+  bool isItself = found.op == op;
+  StringRef noun;
+  switch (found.misdeed) {
+  case Misdeed::None:
+    llvm_unreachable("nothing to report");
+  case Misdeed::MakesMemory:
+    diagnostic << (isItself ? "is outside "
+                            : "calls a function with its own shared memory, "
+                              "which is outside ")
+               << "the layout of the kernel's rings (K1); add a tile to a "
+                  "pipeline";
+    noun = "the memory";
+    break;
+  case Misdeed::Waits:
+    diagnostic << "may wait for warps of other roles, which never execute it "
+                  "(K1); hand over through a ring";
+    noun = "the wait";
+    break;
+  case Misdeed::Ends:
+    diagnostic << "ends threads that the kernel still needs (K1); let control "
+                  "flow reach the end of the role";
+    noun = "the end";
+    break;
+  }
+  if (!isItself)
+    diagnostic.attachNote(found.op->getLoc()) << noun;
+  else if (found.misdeed == Misdeed::Waits && !isa<CallOpInterface>(op) &&
+           hasUnknownEffects(op) &&
+           !llvm::is_contained({"gpu", "nvvm", "llvm"},
+                               op->getName().getDialectNamespace()))
+    diagnostic.attachNote(op->getLoc())
+        << "its effects are unknown; an op that does not wait declares its "
+           "effects with MemoryEffectOpInterface";
+  return diagnostic;
+}
+
+/// The memory that a kernel attributes to itself, and arguments in shared
+/// memory.
+static LogicalResult checkMemory(FunctionOpInterface kernel) {
+  for (BlockArgument argument :
+       kernel.getFunctionBody().front().getArguments()) {
+    if (isShared(argument.getType()))
       return emitError(argument.getLoc())
-             << "shared memory of a kernel " << memory;
+             << "shared memory of a kernel is outside the layout of the "
+                "kernel's rings (K1); add a tile to a pipeline";
+    if (argument.getArgNumber() >= kernel.getNumArguments())
+      return emitError(argument.getLoc())
+             << "private memory of a kernel must be allocated in a role (K1); "
+                "use memref.alloca";
+  }
+  return success();
+}
+
+/// (R4) Roles run at the same time, and lowering moves them: what stands behind
+/// one has no order with it.
+static LogicalResult checkBehindRoles(FunctionOpInterface kernel) {
+  RoleOp first;
+  for (Operation &op : kernel.getFunctionBody().front().without_terminator()) {
+    auto role = dyn_cast<RoleOp>(op);
+    first = first ? first : role;
+    if (!first || role || isa_and_nonnull<Fp8Dialect>(op.getDialect()) ||
+        isa<LinearOpInterface>(op) || isMemoryEffectFree(&op))
+      continue;
+    InFlightDiagnostic diagnostic =
+        op.emitOpError() << "has effects and stands behind a role (R4), with "
+                            "which it has no order; move it into a role, or in "
+                            "front of the first one";
+    diagnostic.attachNote(first.getLoc()) << "the first role";
+    return diagnostic;
+  }
+  return success();
+}
+
+/// (K8) The lowering gives index 32 bits in kernels.
+static LogicalResult checkIndex(Operation *op) {
+  if (op->getName().getStringRef() == "memref.extract_aligned_pointer_as_index")
+    return op->emitOpError()
+           << "gives 64 bits of a pointer as index, which has 32 in a kernel "
+              "(K8); access the memory by its memref";
+  IntegerAttr value;
+  if (!matchPattern(op, m_Constant(&value)) || !value.getType().isIndex())
+    return success();
+  int64_t number = value.getInt();
+  if (llvm::isInt<32>(number) || llvm::isUInt<32>(number))
+    return success();
+  // Folding leaves constants without a place in the source.
+  bool isFolded = isa<UnknownLoc>(op->getLoc()) && !op->use_empty();
+  return emitError((isFolded ? *op->user_begin() : op)->getLoc())
+         << number
+         << " needs more than the 32 bits that index has in a kernel "
+            "(K8); use i64";
+}
+
+LogicalResult KernelPlan::checkForeign(FunctionOpInterface kernel) {
+  if (failed(checkMemory(kernel)) || failed(checkBehindRoles(kernel)))
+    return failure();
   llvm::SmallPtrSet<Operation *, 4> called, calledInRoles;
   WalkResult result = kernel->walk([&](Operation *op) {
+    if (failed(checkIndex(op)))
+      return WalkResult::interrupt();
     bool isInRole = op->getParentOfType<RoleOp>();
-    Misdeed found = find(op, isInRole, isInRole ? calledInRoles : called);
+    Culprit found = find(op, isInRole, isInRole ? calledInRoles : called);
     if (!found.op)
       return WalkResult::advance();
-    InFlightDiagnostic diagnostic = op->emitOpError();
-    if (!found.waits && found.op == op)
-      diagnostic << memory;
-    else if (!found.waits)
-      diagnostic
-          << "calls a function with its own shared memory, which is outside "
-             "the layout of the kernel's rings (K1); add a tile to a pipeline";
-    else
-      diagnostic << "may wait for warps of other roles, which never execute it "
-                    "(K1); hand over through a ring";
-    if (found.op != op)
-      diagnostic.attachNote(found.op->getLoc())
-          << (found.waits ? "the wait" : "the memory");
-    else if (found.waits && !isa<CallOpInterface>(op) &&
-             hasUnknownEffects(op) &&
-             !llvm::is_contained({"gpu", "nvvm", "llvm"},
-                                 op->getName().getDialectNamespace()))
-      diagnostic.attachNote(op->getLoc())
-          << "its effects are unknown; an op that does not wait declares its "
-             "effects with MemoryEffectOpInterface";
+    report(op, found);
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

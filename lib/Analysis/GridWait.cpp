@@ -4,6 +4,7 @@
 
 #include "fp8/Analysis/GridWait.h"
 #include "fp8/IR/ArgumentAccess.h"
+#include "fp8/IR/Assembly.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -11,21 +12,31 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-bool mlir::fp8::waitsBeforeRoles(FunctionOpInterface kernel) {
-  return kernel->walk([](CreateMmaWarpOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
 /// True if the op itself touches memory.
 static bool touchesMemory(Operation *op) {
   return !op->getNumRegions() && !isMemoryEffectFree(op);
 }
 
+/// True if the op touches memory that its operands do not name: it is of
+/// another dialect, and takes pointers or has effects that it does not declare.
+static bool touchesAnything(Operation *op) {
+  if (isa_and_nonnull<Fp8Dialect>(op->getDialect()) ||
+      isa<LinearOpInterface>(op) ||
+      op->hasTrait<mlir::OpTrait::IsTerminator>() || !touchesMemory(op))
+    return false;
+  auto takesPointer = [](Type type) {
+    return type.getDialect().getNamespace() == "llvm";
+  };
+  return hasUnknownEffects(op) ||
+         llvm::any_of(op->getOperandTypes(), takesPointer);
+}
+
 /// True if the op touches global memory.
 static bool touchesGlobal(Operation *op) {
-  return touchesMemory(op) &&
-         llvm::any_of(op->getOperandTypes(),
-                      llvm::IsaPred<TensorMapType, MemRefType>);
+  return touchesAnything(op) ||
+         (touchesMemory(op) &&
+          llvm::any_of(op->getOperandTypes(),
+                       llvm::IsaPred<TensorMapType, MemRefType>));
 }
 
 /// The memory that the op touches and kernels in front may write: for each
@@ -36,6 +47,8 @@ static SmallVector<Value> getConstancies(Operation *op,
   SmallVector<Value> constancies;
   if (!touchesGlobal(op))
     return constancies;
+  if (touchesAnything(op))
+    constancies.push_back({});
   for (Value operand : op->getOperands()) {
     if (!isa<TensorMapType, MemRefType>(operand.getType()))
       continue;
@@ -51,6 +64,17 @@ static SmallVector<Value> getConstancies(Operation *op,
 /// True if the op touches global memory that kernels in front may write.
 static bool touchesOthers(Operation *op, FunctionOpInterface kernel) {
   return !getConstancies(op, kernel).empty();
+}
+
+bool mlir::fp8::waitsBeforeRoles(FunctionOpInterface kernel) {
+  return kernel
+      ->walk([&](Operation *op) {
+        bool isBefore =
+            !op->getParentOfType<RoleOp>() && touchesOthers(op, kernel);
+        return isBefore || isa<CreateMmaWarpOp>(op) ? WalkResult::interrupt()
+                                                    : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// True if the role has linear values, all of them ends and stages that it
@@ -192,21 +216,33 @@ SmallVector<GridWait> mlir::fp8::getGridWaits(FunctionOpInterface kernel) {
                           llvm::any_of(roles, [&](RoleOp role) {
                             return copiesConstants(role, kernel);
                           });
+  bool isProgrammatic = kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName),
+       isBefore = isProgrammatic && waitsBeforeRoles(kernel);
   auto getWait = [&](RoleOp role) {
-    if (!kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName))
+    if (!isProgrammatic)
       return GridWait();
-    return waitsBeforeRoles(kernel)
-               ? getGridWaitBehindAllocation(role, kernel)
-               : getGridWait(role, kernel, startsNextAtOnce);
+    return isBefore ? getGridWaitBehindAllocation(role, kernel)
+                    : getGridWait(role, kernel, startsNextAtOnce);
   };
   return llvm::map_to_vector(roles, getWait);
+}
+
+/// True if the op waits for the kernels in front, or lets the following one
+/// start (PTX ISA, griddepcontrol).
+static bool controlsGrids(Operation *op) {
+  if (std::optional<StringRef> assembly = getAssembly(op))
+    return assembly->contains("griddepcontrol");
+  auto intrinsic = op->getAttrOfType<StringAttr>("intrin");
+  return (intrinsic &&
+          intrinsic.getValue().starts_with("llvm.nvvm.griddepcontrol")) ||
+         op->getName().getStringRef() == "nvvm.griddepcontrol";
 }
 
 LogicalResult mlir::fp8::verifyGridWaits(FunctionOpInterface kernel) {
   if (!kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName))
     return success();
   WalkResult result = kernel->walk([&](Operation *op) {
-    if (op->getName().getStringRef() == "nvvm.griddepcontrol") {
+    if (controlsGrids(op)) {
       op->emitOpError() << "is in a kernel with '"
                         << Fp8Dialect::kProgrammaticAttrName
                         << "', whose waits and signals the compiler places; "

@@ -96,28 +96,35 @@ static bool reaches(FunctionOpInterface from, FunctionOpInterface to,
       .wasInterrupted();
 }
 
-/// Calls that pass linear values are inlined before. Says what keeps the
+/// True for values that no function of the lowered kernel takes or gives:
+/// handles, and what registers, tiles and tensor memory hold.
+static bool isInlined(Type type) {
+  return isLinear(type) ||
+         isa<FragmentType, PendingType, TileType, TmemType>(type);
+}
+
+/// Calls that pass such values are inlined before. Says what keeps the
 /// inliner from it, if something does.
 static LogicalResult checkCall(Operation *op) {
   auto call = dyn_cast<CallOpInterface>(op);
-  auto isLinearType = [](Type type) { return isLinear(type); };
-  if (!call || (llvm::none_of(op->getOperandTypes(), isLinearType) &&
-                llvm::none_of(op->getResultTypes(), isLinearType)))
+  if (!call || (llvm::none_of(op->getOperandTypes(), isInlined) &&
+                llvm::none_of(op->getResultTypes(), isInlined)))
     return success();
   InFlightDiagnostic diagnostic = op->emitOpError();
   auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
   if (!callee || callee.isExternal())
-    return diagnostic << "passes linear values to a function without a body, "
-                         "which cannot be inlined; give it one";
+    return diagnostic
+           << "passes handles or fragments to a function without a body, "
+              "which cannot be inlined; give it one";
   SmallPtrSet<Operation *, 8> seen;
   if (reaches(callee, callee, seen))
-    return diagnostic << "passes linear values to a function that calls "
+    return diagnostic << "passes handles or fragments to a function that calls "
                          "itself, which cannot be inlined; write a loop";
   Operation *parent = op->getParentOp();
   size_t blocks = callee.getFunctionBody().getBlocks().size();
   if (blocks > 1 && parent->hasTrait<mlir::OpTrait::SingleBlock>())
-    return diagnostic << "passes linear values to a function of " << blocks
-                      << " blocks, which cannot be inlined into an '"
+    return diagnostic << "passes handles or fragments to a function of "
+                      << blocks << " blocks, which cannot be inlined into an '"
                       << parent->getName()
                       << "' of one; write its branches as scf.if, or run "
                          "--convert-scf-to-cf and --inline before";

@@ -7,6 +7,7 @@
 #include "fp8/Analysis/KernelPlan.h"
 #include "fp8/IR/LinearUse.h"
 
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -16,15 +17,27 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
+/// True if every path through the role runs the op.
+static bool alwaysRuns(Operation *op) {
+  PostDominanceInfo info;
+  for (;;) {
+    Region *region = op->getParentRegion();
+    if (!info.postDominates(op->getBlock(), &region->front()))
+      return false;
+    op = region->getParentOp();
+    if (isa<RoleOp>(op))
+      return true;
+    if (op->getName().getStringRef() != "scf.execute_region")
+      return false;
+  }
+}
+
 /// (K2) A handle of an output pipeline is made on every path: the other side
 /// waits for it.
 static LogicalResult checkCreate(Operation *op) {
-  if (!isa<CreateMmaWarpOp, CreateEpilogueWarpOp>(op))
+  if (!isa<CreateMmaWarpOp, CreateEpilogueWarpOp>(op) || alwaysRuns(op))
     return success();
   Operation *parent = op->getParentOp();
-  if (isa<RoleOp>(parent) ||
-      parent->getName().getStringRef() == "scf.execute_region")
-    return success();
   InFlightDiagnostic diagnostic =
       op->emitOpError() << "must be in the body of its role (K2): the other "
                            "side of the output pipeline waits for it";
@@ -82,16 +95,28 @@ static LogicalResult checkViews(Operation *op) {
   return success();
 }
 
+/// True for an argument of the kernel, also as its roles get it.
+static bool isKernelArgument(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return false;
+  Operation *parent = argument.getOwner()->getParentOp();
+  if (auto role = dyn_cast<RoleOp>(parent))
+    return isKernelArgument(role.getInits()[argument.getArgNumber()]);
+  return isa<FunctionOpInterface>(parent) &&
+         argument.getOwner()->isEntryBlock();
+}
+
 /// (M5, Q5) A kernel's arguments are in global memory.
 static LogicalResult checkSource(Operation *op) {
   if (auto store = dyn_cast<StoreOp>(op);
-      store && store.getRest() && !isa<BlockArgument>(store.getRest()))
+      store && store.getRest() && !isKernelArgument(store.getRest()))
     return store.emitOpError()
            << "stores the rest of its rows to a memref that is not an argument "
               "of the kernel (Q5); pass one, since arguments are in global "
               "memory";
   auto load = dyn_cast<LoadElementOp>(op);
-  if (!load || isa<BlockArgument>(load.getSource()))
+  if (!load || isKernelArgument(load.getSource()))
     return success();
   return load.emitOpError()
          << "copies from a memref that is not an argument of the kernel (M5); "
@@ -384,6 +409,10 @@ LogicalResult KernelPlan::checkStages() const {
       auto [it, inserted] = first.insert({mma->getBlock(), mma});
       if (inserted || it->second == mma || mma.getAccumulate())
         continue;
+      if (isHandedOverBetween(cast<MmaOp>(it->second), mma, use)) {
+        it->second = mma;
+        continue;
+      }
       InFlightDiagnostic diagnostic =
           mma.emitOpError()
           << "overwrites what an MMA has computed in the same "

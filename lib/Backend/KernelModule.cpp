@@ -79,7 +79,11 @@ FailureOr<KernelModule> mlir::fp8::findKernelModule(ModuleOp module,
   if (kernels.size() > 1) {
     InFlightDiagnostic error =
         module.emitError("expected one kernel to emit, but got ")
-        << kernels.size() << "; choose one with --kernel=NAME";
+        << kernels.size();
+    if (name.empty())
+      error << "; choose one with --kernel=NAME";
+    else
+      error << " named '" << name << "'; rename all but one";
     for (FunctionOpInterface kernel : kernels)
       error.attachNote(kernel.getLoc())
           << "kernel '" << kernel.getName() << "'";

@@ -86,7 +86,7 @@ static LogicalResult checkCallees(const KernelModule &kernel,
   return success();
 }
 
-/// Whether PTX takes it as the name of a function (PTX ISA 4.4).
+/// Whether PTX takes it as the name of a function or variable (PTX ISA 4.4).
 static bool isIdentifier(StringRef name) {
   auto follows = [](char c) {
     return llvm::isAlnum(c) || c == '_' || c == '$';
@@ -96,22 +96,34 @@ static bool isIdentifier(StringRef name) {
   return llvm::isAlpha(name[0]) || (!llvm::isDigit(name[0]) && name.size() > 1);
 }
 
-static LogicalResult checkName(const KernelModule &kernel) {
-  if (isIdentifier(kernel.getName()))
-    return success();
-  FunctionOpInterface function = kernel.function;
-  return function.emitError("PTX cannot have a kernel of the name '")
-         << kernel.getName()
-         << "': an identifier has letters, digits, '_' and '$', begins with "
-            "no digit, and is neither '_' nor 'WARP_SZ'; rename the function";
+/// The backend renames what is private to the module, and LLVM's own names do
+/// not reach PTX.
+static LogicalResult checkNames(const KernelModule &kernel,
+                                llvm::Module &module) {
+  for (llvm::GlobalValue &value : module.global_values()) {
+    StringRef name = value.getName();
+    if (value.hasLocalLinkage() || name.starts_with("llvm.") ||
+        isIdentifier(name))
+      continue;
+    Operation *named = SymbolTable::lookupSymbolIn(kernel.gpuModule, name);
+    if (!named)
+      named = kernel.function;
+    return emitError(named->getLoc())
+           << "PTX cannot have a "
+           << (name == kernel.getName()           ? "kernel"
+               : isa<llvm::GlobalVariable>(value) ? "variable"
+                                                  : "function")
+           << " of the name '" << name
+           << "': an identifier has letters, digits, '_' and '$', begins with "
+              "no digit, and is neither '_' nor 'WARP_SZ'; rename it";
+  }
+  return success();
 }
 
 /// Translates and optimises `kernel`, then gives the module to `use`.
 static LogicalResult withOptimisedModule(
     const KernelModule &kernel,
     llvm::function_ref<void(llvm::Module &, llvm::TargetMachine &)> use) {
-  if (failed(checkName(kernel)))
-    return failure();
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(kernel);
   if (!machine)
     return failure();
@@ -123,16 +135,17 @@ static LogicalResult withOptimisedModule(
   module->setTargetTriple(machine->getTargetTriple());
   module->setDataLayout(machine->createDataLayout());
 
-  LogicalResult callees = success();
+  LogicalResult isValid = success();
   LogicalResult result = backend.run([&] {
     optimise(*module, *machine);
-    callees = checkCallees(kernel, *module);
-    if (succeeded(callees))
+    isValid = success(succeeded(checkCallees(kernel, *module)) &&
+                      succeeded(checkNames(kernel, *module)));
+    if (succeeded(isValid))
       use(*module, *machine);
   });
   if (failed(result))
     (void)module.release(); // belongs to the context that run() left behind
-  return failure(failed(result) || failed(callees));
+  return failure(failed(result) || failed(isValid));
 }
 
 FailureOr<std::string> mlir::fp8::emitLLVMIR(const KernelModule &kernel) {

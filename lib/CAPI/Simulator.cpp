@@ -32,7 +32,15 @@ void fp8SimulatorOptionsInit(Fp8SimulatorOptions *options) {
   options->memoryLimit = kDefaultMemory;
 }
 
-static sim::Options optionsOf(const Fp8SimulatorOptions &from) {
+/// An error for options that leave nothing to run, or nothing to report.
+static launch::Expected<sim::Options>
+optionsOf(const Fp8SimulatorOptions &from) {
+  for (auto [value, name] :
+       {std::pair(from.maxErrors, "maxErrors"),
+        std::pair(from.multiprocessors, "multiprocessors")})
+    if (!value)
+      return launch::Error{std::string(name) + " of the options is 0, but must "
+                                               "be at least 1"};
   sim::Options options;
   options.scheduleSeed = from.scheduleSeed;
   options.completion =
@@ -104,8 +112,11 @@ static Fp8Status simulate(const char *ptx, size_t bytes, const char *name,
     auto values = argumentsOf(arguments, count);
     if (!values)
       return fail(values.error());
-    auto outcome = kernel->runOnHost(*parsed, *values, optionsOf(chosen),
-                                     chosen.memoryLimit);
+    auto simulation = optionsOf(chosen);
+    if (!simulation)
+      return fail(simulation.error());
+    auto outcome =
+        kernel->runOnHost(*parsed, *values, *simulation, chosen.memoryLimit);
     if (!outcome)
       return fail(outcome.error());
     if (statistics)
@@ -176,6 +187,9 @@ static Fp8Status verdictOf(const simulated::DescribedOutcome &outcome) {
 static launch::Expected<std::vector<simulated::GivenArray>>
 givenArrays(const Fp8GivenArray *arrays, size_t count) {
   std::vector<simulated::GivenArray> given;
+  if (count && !arrays)
+    return launch::Error{"the arrays are null, but their number is " +
+                         std::to_string(count)};
   for (size_t i = 0; i < count; ++i) {
     const Fp8GivenArray &array = arrays[i];
     std::string name(textOf(array.name));
@@ -217,7 +231,10 @@ Fp8Status fp8SimulateLaunch(const char *ptx, size_t bytes, const char *name,
         *kernel, std::move(*parsed), "", *given, chosen.memoryLimit);
     if (!launch)
       return fail(launch.error());
-    auto outcome = launch->run(optionsOf(chosen));
+    auto simulation = optionsOf(chosen);
+    if (!simulation)
+      return fail(simulation.error());
+    auto outcome = launch->run(*simulation);
     if (!outcome)
       return fail(outcome.error());
     if (statistics)

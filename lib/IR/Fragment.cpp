@@ -229,36 +229,46 @@ static LogicalResult verifyInstruction(Operation &op) {
   StringRef dialect = op.getName().getDialectNamespace();
   bool isMath = dialect == "math";
   if (!isMath && dialect != "arith")
-    return success();
+    return op.emitOpError() << "is not of the arith or the math dialect, whose "
+                               "ops alone an elementwise body has (E4)";
   if (isMath && !isMathInstruction(&op))
     return op.emitOpError()
-           << "has no instruction, which an elementwise body needs (E4); use absf, "
+           << "has no instruction, which an elementwise body needs (E4); use "
+              "absf, "
               "ceil, exp, exp2, floor, fma, rsqrt, sqrt or tanh";
   StringRef name = op.getName().getStringRef();
+  if (name == "arith.addui_extended" && op.getOperand(0).getType().isIndex())
+    return op.emitOpError() << "has no instruction for index, which an "
+                               "elementwise body needs (E4); use i32 or i64";
   if (name == "arith.remf")
-    return op.emitOpError() << "has no instruction, which an elementwise body needs "
-                               "(E4); use divf, math.floor, mulf and subf";
+    return op.emitOpError()
+           << "has no instruction, which an elementwise body needs "
+              "(E4); use divf, math.floor, mulf and subf";
   if (name == "arith.scaling_extf" || name == "arith.scaling_truncf")
-    return op.emitOpError() << "has no instruction, which an elementwise body needs "
-                               "(E4); use extf or truncf, and mulf";
+    return op.emitOpError()
+           << "has no instruction, which an elementwise body needs "
+              "(E4); use extf or truncf, and mulf";
   for (Type type :
        llvm::concat<const Type>(SmallVector<Type>(op.getOperandTypes()),
                                 SmallVector<Type>(op.getResultTypes()))) {
     if (isMath && !type.isF32())
       return op.emitOpError()
-             << "computes in f32 in an elementwise body, but has a value of type "
+             << "computes in f32 in an elementwise body, but has a value of "
+                "type "
              << type << " (E4); convert it by arith.extf or arith.truncf";
-    if (!isComputedWith(getElementTypeOrSelf(type)))
+    if (!isComputedWith(type))
       return op.emitOpError()
              << "has a value of type " << type
-             << ", for which an elementwise body has no instructions (E4); use f16, "
+             << ", for which an elementwise body has no instructions (E4); use "
+                "f16, "
                 "bf16, f32, f64, or integers of at most 64 bits";
   }
   auto rounding = op.getAttrOfType<IntegerAttr>("roundingmode");
   if (rounding && !rounding.getValue().isZero())
-    return op.emitOpError() << "has a rounding mode, which an elementwise body "
-                               "does not follow (E4); leave it out, which rounds to the "
-                               "nearest";
+    return op.emitOpError()
+           << "has a rounding mode, which an elementwise body "
+              "does not follow (E4); leave it out, which rounds to the "
+              "nearest";
   return success();
 }
 
@@ -271,8 +281,9 @@ LogicalResult mlir::fp8::verifyElementwiseBody(Operation *op, Block &body) {
     return op->emitOpError() << "the body must yield one f32 (E2)";
   for (Operation &inner : body.without_terminator()) {
     if (!isPure(&inner) || inner.getNumRegions())
-      return inner.emitOpError() << "may not be in an elementwise body, whose ops are "
-                                    "pure and have no regions (E3)";
+      return inner.emitOpError()
+             << "may not be in an elementwise body, whose ops are "
+                "pure and have no regions (E3)";
     if (failed(verifyInstruction(inner)))
       return failure();
   }

@@ -121,6 +121,11 @@ LogicalResult ForEachTileOp::verify() {
   if (!body.getArgument(0).getType().isIndex() ||
       !body.getArgument(1).getType().isIndex())
     return emitOpError() << "expected loop variables of type index";
+  constexpr uint64_t kMostBand = 256; // more than the SMs of a GPU
+  if (getBand() && *getBand() > kMostBand)
+    return emitOpError() << "a band has at most " << kMostBand
+                         << " rows of tiles, or columns (W5), but got "
+                         << *getBand();
   bool isDynamic = getScheduler() == SchedulerKind::ClusterLaunchControl;
   if (isDynamic != bool(getWork()) ||
       (isDynamic && !isa<WorkQueueType>(getWork().getType().getRing())))

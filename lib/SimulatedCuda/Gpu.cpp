@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <unistd.h>
 
 namespace fp8::cuda {
 namespace {
@@ -125,8 +126,10 @@ cudaError_t Gpu::lastError(bool clear) {
 }
 
 void Gpu::writeFindings() const {
+  // A program may run others, each of which has a GPU of its own.
   if (!settings.report.empty())
-    std::ofstream(settings.report) << toJson(findings);
+    std::ofstream(settings.report + "/" + std::to_string(getpid()) + ".json")
+        << toJson(findings);
 }
 
 sim::Report Gpu::simulate(const KernelLaunch &launch, uint64_t seed) {

@@ -33,6 +33,15 @@ std::string toJson(const Settings &settings) {
 std::optional<Settings> parseSettings(const std::string &text) {
   return parse<Settings>(text);
 }
+Findings Findings::operator+(const Findings &other) const {
+  return {launches + other.launches,
+          warpInstructions + other.warpInstructions,
+          errors + other.errors,
+          warnings + other.warnings,
+          unsupportedCalls + other.unsupportedCalls,
+          seconds + other.seconds};
+}
+
 std::string toJson(const Findings &findings) {
   return nlohmann::json(findings).dump();
 }

@@ -16,20 +16,20 @@ using launch::Error, launch::Expected;
 using tensor::ElementType;
 
 template <typename T>
-double as(const uint8_t *at) {
+Number as(const uint8_t *at) {
   T value;
   std::memcpy(&value, at, sizeof(T));
-  return double(value);
+  return Number(value);
 }
 
-double signedAt(const uint8_t *at, unsigned bytes) {
+Number signedAt(const uint8_t *at, unsigned bytes) {
   return bytes == 1   ? as<int8_t>(at)
          : bytes == 2 ? as<int16_t>(at)
          : bytes == 4 ? as<int32_t>(at)
                       : as<int64_t>(at);
 }
 
-double unsignedAt(const uint8_t *at, unsigned bytes) {
+Number unsignedAt(const uint8_t *at, unsigned bytes) {
   return bytes == 1   ? as<uint8_t>(at)
          : bytes == 2 ? as<uint16_t>(at)
          : bytes == 4 ? as<uint32_t>(at)
@@ -143,7 +143,7 @@ Expected<std::vector<uint8_t>> readBytes(const std::string &path) {
 }
 } // namespace
 
-double ArrayFile::at(uint64_t index, ElementType type) const {
+Number ArrayFile::at(uint64_t index, ElementType type) const {
   const uint8_t *place = bytes.data() + index * elementBytes;
   switch (kind) {
   case NumberKind::Signed:
@@ -202,10 +202,12 @@ Expected<ArrayFile> readArrayFile(const std::string &path) {
   return array;
 }
 
-double numberAt(ElementType type, const uint8_t *data, uint64_t index) {
+Number numberAt(ElementType type, const uint8_t *data, uint64_t index,
+                bool isUnsigned) {
   const uint8_t *place = data + index * byteSize(type);
   if (!floatFormat(type))
-    return signedAt(place, byteSize(type));
+    return isUnsigned ? unsignedAt(place, byteSize(type))
+                      : signedAt(place, byteSize(type));
   return type == ElementType::F64 ? as<double>(place)
                                   : reference::load(type, data, index);
 }

@@ -3,8 +3,6 @@
 // The comparison of a buffer with what was expected of it.
 #include "Comparison.h"
 
-#include "ArrayFile.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,10 +10,10 @@
 namespace fp8::simulated {
 namespace {
 /// Equal numbers, and two NaNs, do not differ.
-double difference(double got, double expected) {
+double difference(Number got, Number expected) {
   if (got == expected || (std::isnan(got) && std::isnan(expected)))
     return 0;
-  double apart = std::abs(got - expected);
+  auto apart = static_cast<double>(std::abs(got - expected));
   return std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart;
 }
 
@@ -27,7 +25,7 @@ std::string shortNumber(double value) {
 } // namespace
 
 Comparison compare(const Expectation &expectation,
-                   const std::vector<double> &expected,
+                   const std::vector<Number> &expected, bool isUnsigned,
                    const std::vector<bool> &counts, const sim::Buffer &buffer) {
   Comparison result;
   result.buffer = expectation.buffer;
@@ -41,10 +39,11 @@ Comparison compare(const Expectation &expectation,
     bool unwritten = !buffer.initialised.empty() &&
                      std::find(from, from + size, uint8_t(0)) != from + size;
     double apart = difference(
-        numberAt(expectation.dtype, buffer.bytes.data(), i), expected[i]);
+        numberAt(expectation.dtype, buffer.bytes.data(), i, isUnsigned),
+        expected[i]);
     differences += apart * apart;
     if (std::isfinite(expected[i]))
-      norm += expected[i] * expected[i];
+      norm += static_cast<double>(expected[i] * expected[i]);
     result.most = std::max(result.most, apart);
     result.unwritten += unwritten;
     result.wrong += unwritten || !std::isfinite(apart) ||

@@ -4,13 +4,15 @@
 #ifndef FP8_LIB_SIMULATEDLAUNCH_COMPARISON_H
 #define FP8_LIB_SIMULATEDLAUNCH_COMPARISON_H
 
+#include "ArrayFile.h"
 #include "fp8/SimulatedLaunch/DescribedLaunch.h"
 
 namespace fp8::simulated {
 
-/// Compares what `buffer` holds. `counts`: the elements that do; empty: all.
+/// Compares what `buffer` holds. `isUnsigned`: its integers are.
+/// `counts`: the elements that count; empty: all.
 Comparison compare(const Expectation &expectation,
-                   const std::vector<double> &expected,
+                   const std::vector<Number> &expected, bool isUnsigned,
                    const std::vector<bool> &counts, const sim::Buffer &buffer);
 
 } // namespace fp8::simulated

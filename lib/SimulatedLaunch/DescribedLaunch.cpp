@@ -127,10 +127,12 @@ MaybeError DescribedLaunch::loadExpected(const std::string &directory) {
     size_t buffer = size_t(description.findBuffer(expectation.buffer) -
                            description.buffers.data());
     uint64_t count = contents[buffer].size() / byteSize(expectation.dtype);
-    auto load = [&](const std::string &path, auto put) -> MaybeError {
+    auto load = [&](const std::string &path, bool &isUnsigned,
+                    auto put) -> MaybeError {
       auto file = readFile(directory, path);
       if (!file)
         return file.takeError();
+      isUnsigned = file->kind == NumberKind::Unsigned;
       if (file->elements(expectation.dtype) != count)
         return Error{"the file '" + path + "' has " +
                      std::to_string(file->elements(expectation.dtype)) +
@@ -141,12 +143,13 @@ MaybeError DescribedLaunch::loadExpected(const std::string &directory) {
       return std::nullopt;
     };
     Expected &values = expected.emplace_back();
-    if (auto error = load(expectation.file,
-                          [&](double v) { values.values.push_back(v); }))
+    if (auto error = load(expectation.file, values.isUnsigned,
+                          [&](Number v) { values.values.push_back(v); }))
       return error;
     if (!expectation.mask.empty())
-      if (auto error = load(expectation.mask,
-                            [&](double v) { values.counts.push_back(v != 0); }))
+      if (bool ignored;
+          auto error = load(expectation.mask, ignored,
+                            [&](Number v) { values.counts.push_back(v != 0); }))
         return error;
   }
   return std::nullopt;
@@ -256,9 +259,9 @@ DescribedLaunch::run(const sim::Options &given) const {
   for (size_t i = 0; i < expected.size(); ++i) {
     const Expectation &expectation = description.expected[i];
     uint64_t address = addresses.of[expectation.buffer];
-    outcome.comparisons.push_back(compare(expectation, expected[i].values,
-                                          expected[i].counts,
-                                          *device.find(address, 0)));
+    outcome.comparisons.push_back(
+        compare(expectation, expected[i].values, expected[i].isUnsigned,
+                expected[i].counts, *device.find(address, 0)));
   }
   return outcome;
 }

@@ -148,9 +148,10 @@ Expectation readExpectation(const JsonValue &json,
   };
   if (json["tolerance"].has("max"))
     expected.max = bound("max");
-  expected.frobenius = json["tolerance"].has("frobenius")
-                           ? bound("frobenius")
-                           : std::numeric_limits<double>::infinity();
+  if (json["tolerance"].has("frobenius"))
+    expected.frobenius = bound("frobenius");
+  else if (expected.max)
+    expected.frobenius = std::numeric_limits<double>::infinity();
   return expected;
 }
 

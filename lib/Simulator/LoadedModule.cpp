@@ -48,6 +48,13 @@ const LoadedModule::Variable *LoadedModule::find(std::string_view name) const {
 }
 
 std::optional<SimulationError> LoadedModule::place(const Variables &initial) {
+  for (const auto &[name, bytes] : initial)
+    if (std::none_of(ptx.ast().variables.begin(), ptx.ast().variables.end(),
+                     [&](const ast::Variable &variable) {
+                       return variable.name == name;
+                     }))
+      return failure("the PTX has no variable '" + name +
+                     "', for which there are initial values");
   for (const ast::Variable &variable : ptx.ast().variables) {
     if (!liesOnDevice(variable))
       continue;

@@ -34,7 +34,8 @@ static SmallVector<Term> getTerms(const tuning::Prediction &prediction) {
   SmallVector<Term> terms = {{"launch", prediction.launch},
                              {"epilogue", prediction.epilogue},
                              {"fill", prediction.fill},
-                             {"wait", prediction.fillWait}};
+                             {"wait", prediction.fillWait},
+                             {"correction", prediction.correction}};
   for (int bound = 0; bound < tuning::kNumBounds; ++bound)
     terms.push_back({getName(static_cast<tuning::Bound>(bound)),
                      prediction.bounds[bound], /*isBound=*/true});
@@ -144,12 +145,12 @@ static void printText(raw_ostream &os, BlockwiseGemmOp op,
     return;
   os << formatv("  {0,9}", "us");
   for (const Term &term : getTerms(shown.front().prediction))
-    os << formatv(" {0,9}", term.name);
+    os << formatv(" {0,10}", term.name);
   os << formatv(" {0,7} {1,5}  bound      config\n", "tiles", "waves");
   for (const RankedConfig &config : shown) {
     os << formatv("  {0,9:F2}", config.prediction.total);
     for (const Term &term : getTerms(config.prediction))
-      os << formatv(" {0,9:F2}", term.us);
+      os << formatv(" {0,10:F2}", term.us);
     os << formatv(" {0,7} {1,5}  {2,-9}  {3}\n", config.prediction.tiles,
                   config.prediction.waves,
                   getName(config.prediction.getLargest()),

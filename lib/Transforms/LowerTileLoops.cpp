@@ -59,6 +59,29 @@ static LogicalResult checkAgreement(FunctionOpInterface function) {
   return failure(result.wasInterrupted());
 }
 
+/// Loops in functions that are called must be inlined before: the clusters, and
+/// the other loops, are those of the kernel.
+static LogicalResult checkInlined(FunctionOpInterface function,
+                                  Operation *module) {
+  ForEachTileOp loop;
+  function->walk([&](ForEachTileOp op) { loop = op; });
+  if (!loop)
+    return success();
+  for (const SymbolTable::SymbolUse &use :
+       SymbolTable::getSymbolUses(function, module)
+           .value_or(SymbolTable::UseRange({}))) {
+    if (!isa<CallOpInterface>(use.getUser()))
+      continue;
+    InFlightDiagnostic diagnostic =
+        loop.emitOpError() << "is in a function that another one calls, whose "
+                              "clusters and loops count (W4); run --inline "
+                              "before";
+    diagnostic.attachNote(use.getUser()->getLoc()) << "the call";
+    return diagnostic;
+  }
+  return success();
+}
+
 /// The tiles of a kernel as its clusters take them: a cluster computes as many
 /// tiles at a time as it has CTAs, one each.
 class TileGrid {
@@ -263,11 +286,13 @@ private:
 struct LowerTileLoopsPass
     : public mlir::fp8::impl::Fp8LowerTileLoopsBase<LowerTileLoopsPass> {
   void runOnOperation() override {
-    WalkResult agree = getOperation()->walk([](FunctionOpInterface function) {
-      return failed(checkAgreement(function)) ? WalkResult::interrupt()
-                                              : WalkResult::advance();
+    WalkResult valid = getOperation()->walk([&](FunctionOpInterface function) {
+      return failed(checkInlined(function, getOperation())) ||
+                     failed(checkAgreement(function))
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
     });
-    if (agree.wasInterrupted())
+    if (valid.wasInterrupted())
       return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     patterns.add<LowerForEachTile>(&getContext());

@@ -84,3 +84,23 @@ TEST(CSimulatorLaunch, RefusesWhatDoesNotFit) {
             FP8_ERROR);
   EXPECT_STREQ(fp8LastError(), "array 'data' has 4 bytes and is NULL");
 }
+
+TEST(SimulateLaunch, RefusesOptionsThatLeaveNothing) {
+  Fp8SimulatorOptions options;
+  fp8SimulatorOptionsInit(&options);
+  options.maxErrors = 0;
+  Attempt attempt;
+  EXPECT_EQ(attempt.launch(kLaunch, /*readOnly=*/false, &options), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("maxErrors of the options is 0"));
+  fp8SimulatorOptionsInit(&options);
+  options.multiprocessors = 0;
+  EXPECT_EQ(attempt.launch(kLaunch, /*readOnly=*/false, &options), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("multiprocessors of the options is 0"));
+}
+
+TEST(SimulateLaunch, RefusesNoArrays) {
+  EXPECT_EQ(fp8SimulateLaunch(kTwice, std::strlen(kTwice), "twice.ptx", kLaunch,
+                              nullptr, 1, nullptr, nullptr, nullptr),
+            FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("the arrays are null"));
+}

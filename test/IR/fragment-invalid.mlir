@@ -347,3 +347,39 @@ func.func @half_a_chunk(%f: !sum, %row: !fp8.tile<1x8xbf16>) attributes {fp8.lin
   %r = fp8.add_row %f, %row : !sum, !fp8.tile<1x8xbf16>
   return
 }
+
+// -----
+
+!frag = !fp8.fragment<128x128xf32, 4>
+func.func @other_dialect(%f: !frag) attributes {fp8.linear} {
+  %r = fp8.map(%x = %f) : !frag -> !frag {
+    // expected-error @below {{'llvm.intr.log' op is not of the arith or the math dialect, whose ops alone an elementwise body has (E4)}}
+    %y = llvm.intr.log(%x) : (f32) -> f32
+    fp8.yield %y : f32
+  }
+  return
+}
+
+// -----
+
+!frag = !fp8.fragment<128x128xf32, 4>
+func.func @tensors(%f: !frag, %t: tensor<4xf32>) attributes {fp8.linear} {
+  %r = fp8.map(%x = %f) : !frag -> !frag {
+    // expected-error @below {{'arith.addf' op has a value of type 'tensor<4xf32>', for which an elementwise body has no instructions (E4)}}
+    %u = arith.addf %t, %t : tensor<4xf32>
+    fp8.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+!frag = !fp8.fragment<128x128xf32, 4>
+func.func @carry_of_index(%f: !frag, %i: index) attributes {fp8.linear} {
+  %r = fp8.map(%x = %f) : !frag -> !frag {
+    // expected-error @below {{'arith.addui_extended' op has no instruction for index, which an elementwise body needs (E4); use i32 or i64}}
+    %u, %carry = arith.addui_extended %i, %i : index, i1
+    fp8.yield %x : f32
+  }
+  return
+}

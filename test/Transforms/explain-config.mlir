@@ -2,7 +2,7 @@
 // RUN: fp8-opt %s --fp8-explain-config="chip=sm_90a tuned=%S/Inputs/tuned.json" -o /dev/null | FileCheck %s --check-prefix=TUNED
 // RUN: fp8-opt %s --fp8-explain-config="chip=sm_90a format=json output=%t.json top=0" | FileCheck %s --check-prefix=SAME
 // RUN: %python -c 'import json, sys; one = json.load(open(sys.argv[1]))[0]; print(one["m"], one["n"], one["k"], one["source"], one["config"], len(one["candidates"]) > 20, sorted(one["candidates"][0]["terms"]))' %t.json | FileCheck %s --check-prefix=JSON
-// JSON: 64 2112 7168 model tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait True ['depth', 'dram', 'epilogue', 'fill', 'l1', 'l2', 'launch', 'promotion', 'tensor', 'wait']
+// JSON: 64 2112 7168 model tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait True ['correction', 'depth', 'dram', 'epilogue', 'fill', 'l1', 'l2', 'launch', 'promotion', 'tensor', 'wait']
 
 // The module goes on as it came.
 // SAME: func.func @gemm
@@ -12,8 +12,8 @@
 // CHECK: @gemm for sm_90a (NVIDIA H200): M=64 N=2112 K=7168
 // CHECK-NEXT: {{^}}  tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait, by the model
 // CHECK-NEXT: 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait': 132 tiles in 1 wave of 132 CTAs, 100% full; 6.{{[0-9]+}} us, bound by dram (3.67), launch 1.62; 'tile = {{64 x [0-9]+}} x 128, {{.*}}launch = programmatic, signal = wait' would take {{[67]}}.{{[0-9]+}}, its
-// CHECK-NEXT: us launch epilogue fill wait tensor promotion l1 l2 depth dram tiles waves bound config
-// CHECK-NEXT: 6.{{[0-9]+}} 1.62 {{.*}} 0.00 {{.*}} 3.67 132 1 dram tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait
+// CHECK-NEXT: us launch epilogue fill wait correction tensor promotion l1 l2 depth dram tiles waves bound config
+// CHECK-NEXT: 6.{{[0-9]+}} 1.62 {{.*}} 0.00 0.00 {{.*}} 3.67 132 1 dram tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait
 // CHECK-NEXT: 66 1 dram tile = 64 x 64 x 128, split_k = 2, launch = programmatic, signal = wait
 // CHECK-NEXT: 99 1 dram tile = 72 x 64 x 128, split_k = 3, launch = programmatic, signal = wait
 // TUNED: {{^}}  tile = 64 x 48 x 128, stages = 2, by the table

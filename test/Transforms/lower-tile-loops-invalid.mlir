@@ -45,3 +45,18 @@ func.func @other_grid(%m: index, %n: index) {
   }
   return
 }
+
+// -----
+
+// The clusters are those of the kernel that calls it.
+func.func @helper(%m: index, %n: index) {
+  // expected-error @below {{'fp8.for_each_tile' op is in a function that another one calls, whose clusters and loops count (W4); run --inline before}}
+  fp8.for_each_tile persistent (%i, %j) in (%m, %n) {
+  }
+  return
+}
+func.func @caller(%m: index, %n: index) attributes {fp8.cluster = array<i64: 2, 1>} {
+  // expected-note @below {{the call}}
+  func.call @helper(%m, %n) : (index, index) -> ()
+  return
+}

@@ -130,10 +130,10 @@ func.func @blocks_of_64(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xbf16>, %b: mem
 // CHECK-LABEL: func.func @batch
 // CHECK: cf.assert %{{.*}}, "the rows of a_scale must be a multiple of 16 bytes apart, because TMA copies them (G4)"
 // CHECK: cf.assert %{{.*}}, "the matrices of a_scale must be a multiple of 16 bytes apart, because TMA copies them (G4)"
+// CHECK: cf.assert %{{.*}}, "the elements of b_scale must lie within 2^31 of one another (G2)"
 // CHECK: cf.assert %{{.*}}, "the batch extent must be below 2^31, the range of TMA coordinates (G6)"
 // CHECK: cf.assert %{{.*}}, "a and d must agree in the batch extent (G6)"
 // CHECK: cf.assert %{{.*}}, "the tiles of a batch must be fewer than 2^31 (G6)"
-// CHECK: cf.assert %{{.*}}, "the elements of b_scale must lie within 2^31 of one another (G6)"
 // The grid of each product is a whole number of clusters, two tiles, high.
 // CHECK: %[[HIGH:.*]] = arith.ceildivui %{{.*}}, %c2
 // CHECK: %[[ROWS:.*]] = arith.muli %[[HIGH]], %c2
@@ -156,5 +156,14 @@ func.func @batch(%a: memref<?x?x?xf8E4M3FN>, %as: memref<?x?x?xf32, strided<[?, 
 func.func @promotion(%a: memref<256x256xf8E4M3FN>, %as: memref<2x256xf32>, %b: memref<128x256xf8E4M3FN>, %bs: memref<1x2xf32>, %d: memref<256x128xbf16>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<256x256xf8E4M3FN>, memref<2x256xf32>, memref<128x256xf8E4M3FN>, memref<1x2xf32>)
     outs(%d : memref<256x128xbf16>) config <tile = 128 x 128 x 128, l2_promotion = 128>
+  return
+}
+
+// Rows of B's scales with gaps: their elements are numbered in 32 bits.
+// CHECK-LABEL: func.func @gaps
+// CHECK: cf.assert %{{.*}}, "the elements of b_scale must lie within 2^31 of one another (G2)"
+func.func @gaps(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xbf16, strided<[?, 1]>>, %d: memref<?x?xbf16>) {
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xbf16, strided<[?, 1]>>)
+    outs(%d : memref<?x?xbf16>)
   return
 }

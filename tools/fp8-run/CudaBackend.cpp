@@ -98,7 +98,7 @@ CudaBackend::upload(const std::string &name, const std::vector<uint8_t> &bytes,
     return *error;
   if (auto error = memory->upload(bytes.data(), bytes.size(), guardBytes))
     return *error;
-  uint64_t hash = access == launch::Access::Read ? hashOf(bytes) : 0;
+  uint64_t hash = launch::writes(access) ? 0 : hashOf(bytes);
   slots.push_back({std::move(*memory), bytes.size(), access, hash});
   return slots.back().address();
 }
@@ -180,7 +180,7 @@ std::optional<std::string> CudaBackend::changedGuard(const Slot &slot) const {
 
 std::optional<std::string>
 CudaBackend::changedContents(const Slot &slot) const {
-  if (slot.access != launch::Access::Read)
+  if (launch::writes(slot.access))
     return std::nullopt;
   std::vector<uint8_t> bytes(slot.size);
   if (auto error = slot.memory.download(bytes.data(), slot.size, guardBytes))

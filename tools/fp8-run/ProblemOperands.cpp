@@ -147,8 +147,10 @@ launch::Expected<int64_t> batchStride(const launch::ArgumentSpec &spec,
 
 /// Tiles of scales, in rows of tiles and in a batch: as far apart as the
 /// manifest fixes, or one after another.
-bool layOutTiles(const launch::ArgumentSpec &spec, const Operand &operand,
-                 std::optional<int64_t> batch, PreparedArgument &argument) {
+launch::Expected<bool> layOutTiles(const launch::ArgumentSpec &spec,
+                                   const Operand &operand,
+                                   std::optional<int64_t> batch,
+                                   PreparedArgument &argument) {
   std::vector<int64_t> &shape = argument.value.shape,
                        &strides = argument.value.strides;
   shape = {blocks(operand.rows, gemm::kMxTileRows),
@@ -157,14 +159,29 @@ bool layOutTiles(const launch::ArgumentSpec &spec, const Operand &operand,
   if (batch)
     shape.insert(shape.begin(), *batch);
   strides.assign(shape.size(), 1);
-  int64_t size = 1;
+  constexpr int64_t kTileScales = gemm::kMxTile[0] * gemm::kMxTile[1];
+  int64_t size = 1, reach = 0;
   bool overflow = false;
   for (size_t axis = shape.size(); axis-- > 0;) {
+    bool isWithin = axis + 2 >= shape.size();
     strides[axis] = spec.strides[axis].value_or(size);
-    overflow |= __builtin_mul_overflow(shape[axis], strides[axis], &size);
+    auto fail = [&](const char *what) {
+      return Error{"argument '" + spec.name + "' has stride " +
+                   std::to_string(strides[axis]) + " along axis " +
+                   std::to_string(axis) + "; " + what};
+    };
+    if (isWithin && strides[axis] != size)
+      return fail("tiles of scales have no gaps");
+    if (shape[axis] > 1 && strides[axis] < size && strides[axis] < kTileScales)
+      return fail("tiles of scales would overlap");
+    int64_t along = 0;
+    overflow |= __builtin_mul_overflow(std::max<int64_t>(shape[axis] - 1, 0),
+                                       strides[axis], &along) ||
+                __builtin_add_overflow(reach, along, &reach) ||
+                __builtin_mul_overflow(shape[axis], strides[axis], &size);
   }
   bool isEmpty = std::find(shape.begin(), shape.end(), 0) != shape.end();
-  argument.elements = isEmpty ? 0 : size;
+  argument.elements = isEmpty ? 0 : reach + 1;
   return overflow;
 }
 

@@ -137,7 +137,7 @@ private:
   download(const std::vector<launch::ArgumentValue> &values) {
     std::vector<uint8_t> written;
     for (size_t i = 0; i < arguments.size(); ++i) {
-      if (arguments[i].access == launch::Access::Read)
+      if (!launch::writes(arguments[i].access))
         continue;
       auto bytes =
           backend.download(values[i].address, arguments[i].bytes.size());

@@ -58,7 +58,7 @@ public:
                                     const std::vector<uint8_t> &bytes,
                                     launch::Access access) override {
     sim::BufferOptions bufferOptions;
-    bufferOptions.readOnly = access == launch::Access::Read;
+    bufferOptions.readOnly = !launch::writes(access);
     bufferOptions.uninitialised = access == launch::Access::Write;
     auto address = device.allocate(name, bytes.size(), bufferOptions);
     if (!address)

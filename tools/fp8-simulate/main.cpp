@@ -109,6 +109,20 @@ int runProgram(const CommandLine &line, const std::string &folder) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/// The sum of what each process of the program wrote; none if none did.
+std::optional<fp8::cuda::Findings>
+readFindings(const std::filesystem::path &folder) {
+  std::optional<fp8::cuda::Findings> sum;
+  for (const auto &file : std::filesystem::directory_iterator(folder)) {
+    std::ifstream stream(file.path());
+    std::string text((std::istreambuf_iterator<char>(stream)), {});
+    auto one = fp8::cuda::parseFindings(text);
+    if (one)
+      sum = sum ? *sum + *one : *one;
+  }
+  return sum;
+}
+
 int judge(const std::optional<fp8::cuda::Findings> &findings, int exitCode) {
   if (!findings) {
     std::cerr << kPrefix
@@ -157,16 +171,13 @@ int main(int argc, char **argv) {
     return kUsage;
   }
   char report[] = "/tmp/fp8-simulate-XXXXXX";
-  int file = mkstemp(report);
-  if (file < 0) {
+  if (!mkdtemp(report)) {
     std::cerr << kPrefix << "error: cannot write to /tmp\n";
     return kUsage;
   }
-  close(file);
   line.settings.report = report;
   int exitCode = runProgram(line, folder);
-  std::ifstream stream(report);
-  std::string text((std::istreambuf_iterator<char>(stream)), {});
-  std::filesystem::remove(report);
-  return judge(fp8::cuda::parseFindings(text), exitCode);
+  std::optional<fp8::cuda::Findings> findings = readFindings(report);
+  std::filesystem::remove_all(report);
+  return judge(findings, exitCode);
 }

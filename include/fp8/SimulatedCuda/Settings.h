@@ -33,7 +33,7 @@ struct Settings {
   bool quiet = false;  ///< no line for each launch
   std::string ptx;     ///< the folder with the PTX of machine code; or empty
   std::string capture; ///< the folder for launch descriptions; empty: none
-  std::string report;  ///< the file for the findings; empty: none
+  std::string report;  ///< the folder for each process's findings; empty: none
 };
 
 /// One object of JSON.
@@ -50,6 +50,9 @@ struct Findings {
   /// CUDA functions that were called, but that the simulated GPU lacks.
   uint64_t unsupportedCalls = 0;
   double seconds = 0; ///< in which kernels ran
+
+  /// Those of two processes.
+  Findings operator+(const Findings &other) const;
 };
 
 std::string toJson(const Findings &findings);

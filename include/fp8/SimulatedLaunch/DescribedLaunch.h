@@ -61,8 +61,9 @@ private:
 
   class Addresses;
   struct Expected {
-    std::vector<double> values;
-    std::vector<bool> counts; ///< empty: all
+    std::vector<long double> values; ///< which holds 64-bit integers
+    bool isUnsigned = false;         ///< the integers are
+    std::vector<bool> counts;        ///< empty: all
   };
 
   std::optional<launch::Error> load(const std::string &directory);

@@ -60,6 +60,8 @@ struct Prediction {
   double epilogue; ///< of all of a CTA's tiles
   double fill;     ///< the time of rows beyond M alone
   double fillWait; ///< what a CTA waits in its loops for them, and beyond N
+  /// What `total` has by measurements beside the model (Corrections).
+  double correction = 0;
   /// The time of the loops for each bound alone.
   std::array<double, kNumBounds> bounds;
   int64_t tiles;    ///< of CTAs

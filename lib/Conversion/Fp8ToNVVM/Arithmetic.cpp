@@ -39,6 +39,11 @@ Value Instructions::addPair(Value lhs, Value rhs) {
 Value Instructions::computeMath(StringRef mathOp, ValueRange operands) {
   if (mathOp == "math.fma")
     return fma(operands[0], operands[1], operands[2]);
+  // Of these, too, the stock lowering makes calls.
+  if (mathOp == "arith.maxnumf")
+    return LLVM::MaxNumOp::create(builder, loc, operands[0], operands[1]);
+  if (mathOp == "arith.minnumf")
+    return LLVM::MinNumOp::create(builder, loc, operands[0], operands[1]);
   // Pure asm: LLVM's intrinsics for the approximations need fast-math flags,
   // which would allow more than the instruction, and the stock lowering to NVVM
   // makes calls to libdevice of the others.

@@ -46,6 +46,11 @@ void RowRest::store(TileType tile, Value address, ValueRange coordinates,
   Value hasRest =
       instructions.bitAnd(instructions.below(column, tile.getColumns()),
                           instructions.atLeast(count, 1));
+  // Boxes that begin beyond an outer extent store nothing.
+  for (int64_t axis = 0; axis < rank - 2; ++axis)
+    hasRest = instructions.bitAnd(
+        hasRest, instructions.atLeast(instructions.extent(memref, axis),
+                                      instructions.add(place[axis], 1)));
   for (int64_t first = 0; first < tile.getRows(); first += threads) {
     Value row = instructions.add(thread, first);
     place[rank - 2] = instructions.add(firstRow, row);

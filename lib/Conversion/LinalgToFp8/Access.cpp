@@ -24,11 +24,16 @@ static bool concerns(const MemoryEffects::EffectInstance &effect, Value memref,
          !aliases.alias(getBase(value), memref).isNo();
 }
 
+bool fromlinalg::onlyComputes(linalg::LinalgOp op) {
+  return llvm::all_of(*op.getBlock(), [](Operation &inner) {
+    return isMemoryEffectFree(&inner);
+  });
+}
+
 ModRefResult fromlinalg::getAccess(Operation *op, Value memref,
                                    AliasAnalysis &aliases) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  auto isFree = [](Operation &inner) { return isMemoryEffectFree(&inner); };
-  if (!linalgOp || !llvm::all_of(*linalgOp.getBlock(), isFree))
+  if (!linalgOp || !onlyComputes(linalgOp))
     return aliases.getModRef(op, memref);
   SmallVector<MemoryEffects::EffectInstance> effects;
   cast<MemoryEffectOpInterface>(op).getEffects(effects);

@@ -5,8 +5,13 @@
 #define FP8_CONVERSION_LINALGTOFP8_ACCESS_H
 
 #include "mlir/Analysis/AliasAnalysis.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::fp8::fromlinalg {
+
+/// True if the body has no effects, such as stores or assertions, that would be
+/// lost with the op.
+bool onlyComputes(linalg::LinalgOp op);
 
 /// Whether the op may read or write the memref, which is no view. Looks into
 /// linalg ops, of which `AliasAnalysis` says that they may do anything.

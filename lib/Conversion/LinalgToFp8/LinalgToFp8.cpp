@@ -14,6 +14,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/IR/ValueBoundsOpInterfaceImpl.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Support/DebugStringHelper.h"
 #include "llvm/Support/Threading.h"
 
 namespace mlir::fp8 {
@@ -44,6 +45,7 @@ private:
   Value getTransposed(const Operand &operand);
   Value getMatrix(const Operand &operand);
   LogicalResult verifyGemm(BlockwiseGemmOp gemm, Refusal &refusal);
+  LogicalResult checkLayouts(Value target, Refusal &refusal);
   template <typename OpTy, typename... Args>
   Value create(Args &&...args) {
     auto op = OpTy::create(builder, location, std::forward<Args>(args)...);
@@ -125,7 +127,26 @@ LogicalResult GemmBuilder::verifyGemm(BlockwiseGemmOp gemm, Refusal &refusal) {
   return verify(gemm);
 }
 
+/// Views, and the GEMM op, take memrefs with strides.
+LogicalResult GemmBuilder::checkLayouts(Value target, Refusal &refusal) {
+  auto check = [&](Value value, Location location) -> LogicalResult {
+    auto type = dyn_cast<MemRefType>(value.getType());
+    if (!type || type.isStrided())
+      return success();
+    return refusal.because("the layout of " + debugString(type) +
+                               " has no strides, which the GEMM op needs",
+                           location, "this memref");
+  };
+  for (const fromlinalg::Operand &read :
+       ArrayRef<fromlinalg::Operand>(epilogue.operands))
+    if (read && failed(check(read.element->value, read.element->getLoc())))
+      return failure();
+  return check(target, target.getLoc());
+}
+
 LogicalResult GemmBuilder::build(Value target, Refusal &refusal) {
+  if (failed(checkLayouts(target, refusal)))
+    return failure();
   using gemm::Operand;
   Value a = getOperand(Operand::A), aScale = getOperand(Operand::AScale);
   Value b = getOperand(Operand::B), bScale = getOperand(Operand::BScale);
@@ -245,8 +266,11 @@ void Converter::convert(llvm::SmallPtrSetImpl<Operation *> &erased) {
     return;
   SmallVector<Result> results = getResults(*product, *aliases);
   // What a tensor holds on the way has no memref to be in.
-  size_t least =
-      isa<MemRefType>(results.back().target.getType()) ? 1 : results.size();
+  bool isMemRef = isa<MemRefType>(results.back().target.getType());
+  constexpr size_t kMostSteps = 32; // each is tried
+  if (isMemRef && results.size() > kMostSteps)
+    results.truncate(kMostSteps);
+  size_t least = isMemRef ? 1 : results.size();
   for (size_t count = results.size(); count >= least; --count) {
     Refusal longer = std::exchange(refusal, Refusal());
     if (succeeded(
@@ -281,10 +305,12 @@ struct ConvertLinalgToFp8Pass
   void runOnOperation() override {
     auto &aliases = getAnalysis<AliasAnalysis>();
     SmallVector<linalg::LinalgOp> ops;
-    getOperation().walk([&](linalg::LinalgOp op) {
-      if (op.getNumReductionLoops())
-        ops.push_back(op);
-    });
+    // The GEMM op is lowered in host functions of the outermost module.
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      function->walk([&](linalg::LinalgOp op) {
+        if (op.getNumReductionLoops())
+          ops.push_back(op);
+      });
     // The last first: a sum over K blocks comes behind those that it adds up.
     llvm::SmallPtrSet<Operation *, 16> erased;
     SmallVector<Converter> converters;

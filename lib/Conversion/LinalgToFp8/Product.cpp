@@ -2,6 +2,7 @@
 // The sum of products in a GEMM, in whatever ops the products are computed.
 
 #include "Product.h"
+#include "Access.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Support/DebugStringHelper.h"
@@ -35,7 +36,8 @@ struct BlockSum {
 /// The op as a sum over its reduction loops, each of which is no other's.
 static std::optional<Sum> getSum(Operation *operation) {
   auto op = dyn_cast_or_null<linalg::LinalgOp>(operation);
-  if (!op || !op.getNumReductionLoops() || op.getNumDpsInits() != 1)
+  if (!op || !op.getNumReductionLoops() || op.getNumDpsInits() != 1 ||
+      !onlyComputes(op))
     return std::nullopt;
   OpOperand *init = op.getDpsInitOperand(0);
   SmallVector<unsigned> reductions;
@@ -105,6 +107,10 @@ private:
   LogicalResult take(gemm::Operand operand, const Element *element,
                      StringRef what);
   LogicalResult takeBScale(const Element *element);
+  /// The extent that the reductions run through, dynamic if it is not known.
+  int64_t getDepth();
+  /// That this is all of K: reads at (k floordiv 4, k mod 4) may end before.
+  LogicalResult checkDepth();
   Indices getIndices(gemm::Operand operand, int64_t bBlock);
   AffineExpr getAxis(Axis axis) { return getAffineDimExpr(axis, context); }
 
@@ -315,6 +321,52 @@ LogicalResult ProductMatcher::assignScales() {
       succeeded(takeBScale(bScale)));
 }
 
+int64_t ProductMatcher::getDepth() {
+  int64_t depth = blockDepth ? blockDepth : 1;
+  SmallVector<unsigned> reductions;
+  sum.op.getReductionDims(reductions);
+  for (unsigned loop : reductions) {
+    int64_t extent = sum.op.getStaticLoopRanges()[loop];
+    if (ShapedType::isDynamic(extent))
+      return extent;
+    depth *= extent;
+  }
+  return depth;
+}
+
+/// True if the op reads f8 elements by a loop's index in each axis, which then
+/// has the loop's extent.
+static bool readsByLoops(Operation *operation) {
+  auto op = dyn_cast<linalg::LinalgOp>(operation);
+  return !op || llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
+    return !isFloat8(getElementTypeOrSelf(operand->get().getType())) ||
+           op.getMatchingIndexingMap(operand).isProjectedPermutation();
+  });
+}
+
+LogicalResult ProductMatcher::checkDepth() {
+  int64_t depth = getDepth();
+  for (auto [operand, name] :
+       {std::pair(gemm::Operand::A, "A"), std::pair(gemm::Operand::B, "B")}) {
+    const Operand &read = product.operands[operand];
+    int64_t extent = cast<ShapedType>(read.element->value.getType())
+                         .getDimSize(read.order.back());
+    bool isKnown =
+        !ShapedType::isDynamic(depth) && !ShapedType::isDynamic(extent);
+    if (isKnown ? depth == extent : llvm::all_of(product.ops, readsByLoops))
+      continue;
+    auto print = [](int64_t number) {
+      return ShapedType::isDynamic(number) ? std::string("?")
+                                           : std::to_string(number);
+    };
+    return refusal.because("its reductions run through " + print(depth) +
+                               " elements of K, and " + name + " has " +
+                               print(extent) + "; the GEMM op adds up all of K",
+                           read.element->getLoc(), "read here");
+  }
+  return success();
+}
+
 FailureOr<Product> ProductMatcher::match() {
   LogicalResult named = nameLoops();
   if (failed(named)) // only to see whether it is of interest
@@ -332,7 +384,7 @@ FailureOr<Product> ProductMatcher::match() {
   if (!addend->type.isF32())
     return refusal.because("it adds up in " + debugString(addend->type) +
                            ", but the GEMM op computes in f32");
-  if (failed(assignData()) || failed(assignScales()))
+  if (failed(assignData()) || failed(assignScales()) || failed(checkDepth()))
     return failure();
   product.ops.insert(sum.op);
   product.init = tracer.evaluate(sum.op.getMatchingBlockArgument(sum.init),
@@ -342,6 +394,8 @@ FailureOr<Product> ProductMatcher::match() {
 
 /// True if the op multiplies f8 elements, whatever it makes of the products.
 static bool multipliesFloat8(linalg::LinalgOp op, Tracer &tracer) {
+  if (!op.getBlock()->getTerminator()->getNumOperands())
+    return false;
   Indices iteration(op.getNumLoops(),
                     getAffineDimExpr(kDepth, op->getContext()));
   bool multiplies = false;
@@ -357,8 +411,11 @@ bool fromlinalg::matchProduct(linalg::LinalgOp op, Tracer &tracer,
                               FailureOr<Product> &product, Refusal &refusal) {
   std::optional<Sum> sum = getSum(op);
   if (!sum) {
-    product = refusal.because("it is not a sum of products that one arith.addf "
-                              "adds to a result without the reduction's axis");
+    product = refusal.because(
+        onlyComputes(op)
+            ? "it is not a sum of products that one arith.addf adds to a "
+              "result without the reduction's axis"
+            : "its body has effects, which the GEMM op would lose");
     return multipliesFloat8(op, tracer);
   }
   ProductMatcher matcher(*sum, tracer, refusal);

@@ -17,11 +17,25 @@ using namespace mlir::fp8::fromlinalg;
 /// Elements of one expression at most: what uses a value twice doubles it.
 static constexpr size_t kMaximumElements = 1024;
 
+/// Terms of an index at most: what uses a loop's index twice doubles them.
+static constexpr unsigned kMaximumTerms = 64;
+
+/// The terms of an expression, up to one more than are allowed.
+static unsigned countTerms(AffineExpr expression, unsigned before = 0) {
+  if (before > kMaximumTerms)
+    return before;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
+  if (!binary)
+    return before + 1;
+  return countTerms(binary.getRHS(), countTerms(binary.getLHS(), before));
+}
+
 bool fromlinalg::isElementwise(Operation *op) {
   if (isa<memref::CopyOp>(op))
     return true;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  return linalgOp && linalgOp.getNumParallelLoops() == linalgOp.getNumLoops() &&
+  return linalgOp && onlyComputes(linalgOp) &&
+         linalgOp.getNumParallelLoops() == linalgOp.getNumLoops() &&
          linalgOp.getNumDpsInits() == 1 &&
          linalgOp.getMatchingIndexingMap(linalgOp.getDpsInitOperand(0))
              .isPermutation();
@@ -112,6 +126,10 @@ Element *Tracer::readWritten(Value source, const Indices &indices,
 }
 
 Element *Tracer::read(Value source, Indices indices, Operation *reader) {
+  if (llvm::any_of(indices, [](AffineExpr index) {
+        return countTerms(index) > kMaximumTerms;
+      }))
+    return readStored(source, indices, reader, /*writer=*/nullptr);
   while (Value viewed = getViewSource(source)) {
     if (failed(toSource(source, indices)))
       break;

@@ -85,6 +85,9 @@ KernelStart mlir::fp8::buildPrologue(FunctionOpInterface kernel) {
   ClusterShape cluster = getClusterShape(kernel);
   bool isCluster = cluster.getSize() > 1,
        startsEarly = kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName);
+  // Asked of the kernel as it was written: what follows prefetches maps.
+  bool waits = startsEarly && waitsBeforeRoles(kernel);
+  SmallVector<GridWait> waitsOfRoles = getGridWaits(kernel);
   KernelStart start;
   start.sharedMemory = barriers.make<SharedMemoryOp>();
   start.warpId = barriers.make<IdOp>(IdKind::Warp);
@@ -106,11 +109,11 @@ KernelStart mlir::fp8::buildPrologue(FunctionOpInterface kernel) {
   });
   barriers.make<SyncOp>(isCluster ? SyncScope::ClusterStart : SyncScope::Cta);
   // All that went before touched this CTA's own memory alone.
-  if (startsEarly && waitsBeforeRoles(kernel))
+  if (waits)
     barriers.make<GridDependencyOp>(GridDependency::Wait);
 
   for (auto [role, wait] :
-       llvm::zip_equal(entry.getOps<RoleOp>(), getGridWaits(kernel))) {
+       llvm::zip_equal(entry.getOps<RoleOp>(), waitsOfRoles)) {
     bool promotes =
         role->walk([](PromoteOp) { return WalkResult::interrupt(); })
             .wasInterrupted();

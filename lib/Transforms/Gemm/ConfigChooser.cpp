@@ -4,6 +4,7 @@
 
 #include "ConfigChooser.h"
 #include "GemmSchedule.h"
+#include "LaunchRanking.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -60,43 +61,6 @@ static auto findBest(Range &ranked) {
   return best;
 }
 
-/// Adds the configuration with the fastest launch, or with each that is
-/// `launch`: a programmatic kernel has two places to signal at, but with tensor
-/// memory one.
-static void rankLaunches(const GemmConfig &config,
-                         const tuning::KernelModel &model,
-                         const tuning::Predictions &times, LaunchChoice launch,
-                         SmallVectorImpl<RankedConfig> &ranked) {
-  auto add = [&](const tuning::Prediction &time, bool programmatic,
-                 bool signalsAtWait) {
-    ranked.push_back({config, time, &model.getKernel()});
-    GemmConfig &added = ranked.back().config;
-    added.programmatic = programmatic;
-    added.signalsAtWait = signalsAtWait;
-    // Without a band such a kernel runs its tiles in the same order, and B's
-    // first copy waits for no division.
-    if (signalsAtWait && added.band == GemmSchedule::kOneBand)
-      added.band = 0;
-  };
-  bool mayBeEarly = model.getKernel().warpgroups != 0;
-  switch (launch) {
-  case LaunchChoice::Serial:
-    return add(times.serial, false, false);
-  case LaunchChoice::Programmatic:
-    add(times.programmatic, true, false);
-    if (mayBeEarly)
-      add(times.early, true, true);
-    return;
-  case LaunchChoice::Fastest:
-    bool early = mayBeEarly && times.early.total < times.programmatic.total;
-    const tuning::Prediction &overlapped =
-        early ? times.early : times.programmatic;
-    if (overlapped.total < times.serial.total)
-      return add(overlapped, true, early);
-    return add(times.serial, false, false);
-  }
-}
-
 /// Tells the configurations of GemmSchedule::getCandidates apart, which vary
 /// nothing else that the cost model knows.
 static uint64_t getKey(const GemmConfig &config) {
@@ -107,9 +71,8 @@ static uint64_t getKey(const GemmConfig &config) {
   return key << 2 | config.lanesLoadBScales << 1 | (config.band != 0);
 }
 
-/// The op's problem, as the cost model has it.
-static tuning::Problem describe(BlockwiseGemmOp op,
-                                const GemmExtents &extents) {
+tuning::Problem ConfigChooser::describe(BlockwiseGemmOp op,
+                                        const GemmExtents &extents) {
   GemmProblem problem(op);
   auto bytes = [&](gemm::Operand operand) {
     Type element = problem.getElementType(operand);
@@ -158,25 +121,57 @@ ConfigChooser::EitherEdge::getUsual(const ConfigChooser &chooser,
   return get(chooser, op, config);
 }
 
+namespace {
+struct PredictedConfig {
+  GemmConfig config;
+  const tuning::KernelModel *model;
+  tuning::Predictions times;
+  double us; ///< of the fastest launch
+};
+} // namespace
+
+/// Corrects the predictions by what was measured. With `onlyBest` those are
+/// left out that cannot become the fastest.
+static void correct(SmallVectorImpl<PredictedConfig> &all,
+                    const tuning::Corrections &corrections,
+                    const tuning::Problem &problem, LaunchChoice launch,
+                    bool onlyBest) {
+  if (onlyBest)
+    llvm::stable_sort(all, [](auto &a, auto &b) { return a.us < b.us; });
+  double best = std::numeric_limits<double>::infinity();
+  for (auto [number, one] : llvm::enumerate(all)) {
+    if (onlyBest && one.us * corrections.kLeast > kAlike * best)
+      return all.truncate(number);
+    if (one.model->getKernel().promotes)
+      corrections.apply(one.config, problem, one.times);
+    one.us = getFastest(*one.model, one.times, launch);
+    best = std::min(best, one.us);
+  }
+}
+
 SmallVector<RankedConfig, 0>
 ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
                           bool onlyBest) const {
-  SmallVector<RankedConfig, 0> all;
+  SmallVector<PredictedConfig, 0> all;
   tuning::Problem problem = describe(op, extents);
   SmallVector<GemmConfig> configs = GemmSchedule::getCandidates(chip, extents);
   all.reserve(configs.size());
-  double best = std::numeric_limits<double>::infinity();
+  const tuning::Corrections *corrections =
+      table ? table->getCorrections() : nullptr;
+  // What is predicted to take longer may be corrected to less.
+  double best = std::numeric_limits<double>::infinity(),
+         most = kAlike *
+                (corrections ? corrections->kMost / corrections->kLeast : 1);
   auto &known = candidates[op];
   auto add = [&](const GemmConfig &config, const Candidate &candidate) {
     auto times =
-        candidate ? candidate->predict(problem, kAlike * best) : std::nullopt;
+        candidate ? candidate->predict(problem, most * best) : std::nullopt;
     if (!times)
       return;
-    size_t first = all.size();
-    rankLaunches(config, *candidate, *times, launch, all);
+    double us = getFastest(*candidate, *times, launch);
+    all.push_back({config, &*candidate, *times, us});
     if (onlyBest)
-      for (const RankedConfig &one : llvm::drop_begin(all, first))
-        best = std::min(best, one.prediction.total);
+      best = std::min(best, us);
   };
   bool isExact = knowsM(op);
   for (GemmConfig &config : configs) {
@@ -190,7 +185,13 @@ ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
       add(config, edges.get(*this, op, config));
     }
   }
-  return all;
+  if (corrections)
+    correct(all, *corrections, problem, launch, onlyBest);
+  SmallVector<RankedConfig, 0> ranked;
+  ranked.reserve(all.size());
+  for (const PredictedConfig &one : all)
+    rankLaunches(one.config, *one.model, one.times, launch, ranked);
+  return ranked;
 }
 
 SmallVector<RankedConfig, 0>
@@ -412,38 +413,4 @@ ConfigChooser::chooseConfig(BlockwiseGemmOp op) const {
   auto best = findBest(all);
   return best == all.end() ? chooseUnpredicted(extents)
                            : std::optional(best->config);
-}
-
-FailureOr<std::string> ConfigChooser::fit(BlockwiseGemmOp op,
-                                          StringRef tablePath,
-                                          StringRef gpu) const {
-  auto emitError = [&]() { return op.emitError(); };
-  FailureOr<TunedTable> times =
-      TunedTable::read(tablePath, chip, op.getContext(), emitError);
-  if (failed(times))
-    return failure();
-  std::vector<tuning::Measurement> measured;
-  for (const TunedTable::Entry &entry : times->getEntries()) {
-    Candidate candidate = makeCandidate(op, entry.config);
-    if (!candidate)
-      return emitError() << "'" << stringify(entry.config) << "' of '"
-                         << tablePath << "' is no kernel of this op";
-    measured.push_back({describe(op, {entry.m, entry.n, entry.k, 1}),
-                        candidate->getKernel(), entry.us});
-  }
-  if (measured.empty())
-    return emitError() << "'" << tablePath
-                       << "' has no entries to fit constants to";
-  // A constant of 0 has no scale to be moved by.
-  for (const std::string &name : times->getFittedConstants())
-    for (const chip::MachineConstant &constant : chip::getMachineConstants())
-      if (constant.name == name && constant.get(getMachine()) == 0)
-        return emitError()
-               << "'" << tablePath << "' names '" << name
-               << "', which is 0 in the machine that the fit begins "
-                  "from, so that nothing moves it; begin from "
-                  "another machine, or leave it out";
-  return MachineFile::print(
-      tuning::fit(getMachine(), measured, times->getFittedConstants()), chip,
-      gpu, measured.size());
 }

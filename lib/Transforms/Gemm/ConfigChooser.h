@@ -98,6 +98,10 @@ private:
   LogicalResult setMachine(StringRef text,
                            function_ref<InFlightDiagnostic()> emitError);
 
+  /// The op's problem, as the cost model has it.
+  static tuning::Problem describe(BlockwiseGemmOp op,
+                                  const GemmExtents &extents);
+
   /// What the op's types say of its extents, else the hint, else a guess; none
   /// if all of M, N and K would be guessed.
   std::optional<GemmExtents> getExtents(BlockwiseGemmOp op) const;

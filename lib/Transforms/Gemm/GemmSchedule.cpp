@@ -329,9 +329,11 @@ Type GemmSchedule::getParameterType(GemmParameter parameter) const {
 // Shared memory
 //===----------------------------------------------------------------------===//
 
+/// What barriers, the tensor-memory address and alignment gaps take at most,
+/// but for gaps between several input rings.
+static constexpr int64_t kReserve = 2048;
+
 int64_t GemmSchedule::getFixedSpace() const {
-  // What barriers, the tensor-memory address and alignment gaps take at most.
-  constexpr int64_t kReserve = 2048;
   int64_t bytes = kReserve + KernelPlan::getQueueBytes(getStoreQueue());
   for (PipelineType ring : getAddendRings())
     bytes += llvm::alignTo(KernelPlan::getPayloadBytes(ring),
@@ -346,6 +348,14 @@ LogicalResult GemmSchedule::chooseStages(BlockwiseGemmOp op,
                                          const chip::Chip &chip) {
   auto [fixed, perStage] = getRingSpace();
   int64_t maxStages = (chip.sharedMemoryPerCta - fixed) / perStage;
+  // The gaps of several rings may be more than the reserve has for them.
+  constexpr int64_t kBarriers = 512;
+  while (maxStages > 1 &&
+         fixed + perStage * maxStages +
+                 std::max<int64_t>(
+                     getRingGaps(maxStages) + kBarriers - kReserve, 0) >
+             chip.sharedMemoryPerCta)
+    --maxStages;
   if (maxStages < 1)
     return op->emitOpError()
            << "leaves no room for a stage of A and B: with a tile of " << tileM

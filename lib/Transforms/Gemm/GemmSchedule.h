@@ -220,6 +220,8 @@ protected:
   virtual void describe(tuning::KernelShape &shape) const = 0;
   /// The bytes of shared memory beside the input ring, and those of a slot.
   virtual std::pair<int64_t, int64_t> getRingSpace() const = 0;
+  /// The bytes by which alignment sets input rings of as many slots apart.
+  virtual int64_t getRingGaps(int64_t slots) const { return 0; }
 
   MLIRContext *getContext() const { return problem.getContext(); }
   /// The tile that a copy of the operand by TMA moves.

@@ -48,6 +48,52 @@ static bool readEntry(const llvm::json::Value &value, MLIRContext *context,
   return parsed.has_value();
 }
 
+/// The rows of a correction: M, N, K, and what the kernel took beyond its
+/// predicted time, in thousandths of that.
+static std::optional<std::vector<tuning::Corrections::Measured>>
+readMeasured(const llvm::json::Array &rows) {
+  std::vector<tuning::Corrections::Measured> measured;
+  for (const llvm::json::Value &row : rows) {
+    std::array<int64_t, 4> numbers;
+    const llvm::json::Array *array = row.getAsArray();
+    if (!array || array->size() != numbers.size())
+      return std::nullopt;
+    for (auto [value, number] : llvm::zip_equal(*array, numbers)) {
+      std::optional<int64_t> integer = value.getAsInteger();
+      if (!integer)
+        return std::nullopt;
+      number = *integer;
+    }
+    auto [m, n, k, thousandths] = numbers;
+    if (m < 1 || n < 1 || k < 1 || thousandths <= -1000)
+      return std::nullopt;
+    measured.push_back({m, n, k, 1 + double(thousandths) / 1000});
+  }
+  return measured;
+}
+
+/// False, with what is wrong in `problem`, if the correction is none.
+static bool readCorrection(const llvm::json::Value &value, MLIRContext *context,
+                           tuning::Corrections &corrections,
+                           std::string &problem) {
+  const llvm::json::Object *object = value.getAsObject();
+  auto text = object ? object->getString("config") : std::optional<StringRef>();
+  const llvm::json::Array *rows =
+      object ? object->getArray("measured") : nullptr;
+  auto measured =
+      rows ? readMeasured(*rows)
+           : std::optional<std::vector<tuning::Corrections::Measured>>();
+  if (!text || !measured) {
+    problem = "it needs config, and in 'measured' rows of M, N, K, more than 0 "
+              "each, and thousandths above -1000";
+    return false;
+  }
+  std::optional<GemmConfig> config = parseConfig(*text, context, problem);
+  if (config)
+    corrections.add(*config, *measured);
+  return config.has_value();
+}
+
 FailureOr<TunedTable>
 TunedTable::read(StringRef path, const chip::Chip &chip, MLIRContext *context,
                  function_ref<InFlightDiagnostic()> emitError) {
@@ -73,7 +119,7 @@ TunedTable::read(StringRef path, const chip::Chip &chip, MLIRContext *context,
     return emitError() << "the tuned table '" << path << "' is for " << *name
                        << ", but kernels are lowered for " << chip.name
                        << "; use a table that was measured on that chip";
-  TunedTable result;
+  TunedTable result(*chip.machine);
   const llvm::json::Array *constants = table->getArray("constants");
   if (table->get("constants") && !constants)
     return emitError() << "'constants' of the tuned table '" << path
@@ -96,6 +142,16 @@ TunedTable::read(StringRef path, const chip::Chip &chip, MLIRContext *context,
     if (!readEntry(value, context, result.entries.emplace_back(), problem))
       return emitError() << "entry " << index << " of the tuned table '" << path
                          << "' is invalid: " << problem;
+  }
+  // They are of the model with the constants of that GPU.
+  const llvm::json::Array *corrections = table->getArray("corrections");
+  if (!corrections || table->getString("gpu") != chip.machine->name)
+    return result;
+  for (auto [index, value] : llvm::enumerate(*corrections)) {
+    std::string problem;
+    if (!readCorrection(value, context, result.corrections, problem))
+      return emitError() << "correction " << index << " of the tuned table '"
+                         << path << "' is invalid: " << problem;
   }
   return result;
 }

@@ -5,8 +5,11 @@
 #define FP8_LIB_TRANSFORMS_GEMM_TUNEDTABLE_H
 
 #include "GemmProblem.h"
+#include "fp8/Tuning/Corrections.h"
 
 namespace mlir::fp8 {
+
+namespace tuning = ::fp8::tuning;
 
 /// A table that `./dev bench --tune` wrote.
 class TunedTable {
@@ -28,13 +31,22 @@ public:
   const Entry *lookup(const GemmExtents &extents) const;
 
   ArrayRef<Entry> getEntries() const { return entries; }
+  /// Of the cost model with the constants of the table's GPU; null if the table
+  /// has none, or if it is for another GPU than the machine.
+  const tuning::Corrections *getCorrections() const {
+    return corrections.empty() ? nullptr : &corrections;
+  }
   /// The constants of a machine that are fitted to the entries; all if none.
   const std::vector<std::string> &getFittedConstants() const {
     return constants;
   }
 
 private:
+  explicit TunedTable(const chip::Machine &machine)
+      : corrections(machine.multiprocessors) {}
+
   SmallVector<Entry, 0> entries;
+  tuning::Corrections corrections;
   std::vector<std::string> constants;
 };
 

@@ -234,6 +234,11 @@ std::pair<int64_t, int64_t> WarpgroupSchedule::getRingSpace() const {
   return {getFixedSpace(),
           inputRings * KernelPlan::getPayloadBytes(getInputRing()) / stages};
 }
+int64_t WarpgroupSchedule::getRingGaps(int64_t slots) const {
+  int64_t bytes = KernelPlan::getPayloadBytes(getInputRing()) / stages * slots;
+  return inputRings *
+         (llvm::alignTo(bytes, KernelPlan::kPayloadAlignment) - bytes);
+}
 
 //===----------------------------------------------------------------------===//
 // D

@@ -65,6 +65,7 @@ private:
   int64_t getScaleBlocks() const final { return 1; }
   void describe(tuning::KernelShape &shape) const final;
   std::pair<int64_t, int64_t> getRingSpace() const final;
+  int64_t getRingGaps(int64_t slots) const final;
 
   /// True if each tile begins with a load of its B scales, for which all wait.
   bool asksForBScales() const;

@@ -367,3 +367,143 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// What ends threads, as text, as text of a function, and as an intrinsic.
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @exit() kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'llvm.inline_asm' op ends threads that the kernel still needs (K1); let control flow reach the end of the role}}
+      llvm.inline_asm has_side_effects "exit;", "" : () -> ()
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  func.func private @leave() {
+    // expected-note @below {{the end}}
+    llvm.inline_asm has_side_effects "{ @p ret ; }", "" : () -> ()
+    return
+  }
+  gpu.func @ret() kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'func.call' op ends threads that the kernel still needs (K1); let control flow reach the end of the role}}
+      func.call @leave() : () -> ()
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @exit_intrinsic() kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'llvm.call_intrinsic' op ends threads that the kernel still needs (K1); let control flow reach the end of the role}}
+      llvm.call_intrinsic "llvm.nvvm.exit"() : () -> ()
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{private memory of a kernel must be allocated in a role (K1); use memref.alloca}}
+  gpu.func @private_attribution(%x: i32) private(%buffer: memref<32xf32, #gpu.address_space<private>>) kernel attributes {fp8.linear} {
+    fp8.role "alone" warps(1) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Lowering moves roles over what stands between them.
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @barrier_behind_a_role() kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    // Every warp comes here.
+    gpu.barrier
+    // expected-note @below {{the first role}}
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    // expected-error @below {{'gpu.barrier' op has effects and stands behind a role (R4), with which it has no order; move it into a role, or in front of the first one}}
+    gpu.barrier
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @store_behind_a_role(%done: memref<1xf32>, %cond: i1) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %one = arith.constant 1.0 : f32
+    // expected-note @below {{the first role}}
+    fp8.role "alone" warps(1) {
+    }
+    // expected-error @below {{'scf.if' op has effects and stands behind a role (R4)}}
+    scf.if %cond {
+      memref.store %one, %done[%c0] : memref<1xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The lowering gives index 32 bits.
+gpu.module @m {
+  gpu.func @large_index(%x: index, %out: memref<?xf32>) kernel attributes {fp8.linear} {
+    fp8.role "alone" warps(1) {
+      %one = arith.constant 1.0 : f32
+      %all = arith.constant 4294967295 : index
+      %less = arith.constant -2147483648 : index
+      // expected-error @below {{8589934592 needs more than the 32 bits that index has in a kernel (K8); use i64}}
+      %far = arith.constant 8589934592 : index
+      %at = arith.remui %far, %x : index
+      memref.store %one, %out[%at] : memref<?xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @pointer_as_index(%out: memref<?xf32>) kernel attributes {fp8.linear} {
+    fp8.role "alone" warps(1) {
+      // expected-error @below {{'memref.extract_aligned_pointer_as_index' op gives 64 bits of a pointer as index, which has 32 in a kernel (K8); access the memory by its memref}}
+      %p = memref.extract_aligned_pointer_as_index %out : memref<?xf32> -> index
+    }
+    gpu.return
+  }
+}

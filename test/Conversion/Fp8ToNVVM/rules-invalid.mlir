@@ -209,3 +209,61 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// The same in blocks.
+!acc = !fp8.output_pipeline<2, 128x128xf32>
+gpu.module @m {
+  gpu.func @sometimes_allocated_in_blocks(%cond: i1) kernel attributes {fp8.linear} {
+    %p, %c = fp8.output_pipeline : !acc
+    fp8.role "epilogue" warps(4) (%end = %c) : !fp8.consumer<!acc> {
+      %ready = fp8.wait_tmem %end : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      %w = fp8.create_epilogue_warp %end, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
+      fp8.release_epilogue_warp %w : !fp8.epilogue_warp<!acc>
+    }
+    // expected-note @below {{it may not run here}}
+    fp8.role "mma" warps(1) (%end = %p) : !fp8.producer<!acc> {
+      cf.cond_br %cond, ^make(%end : !fp8.producer<!acc>), ^leave(%end : !fp8.producer<!acc>)
+    ^make(%e: !fp8.producer<!acc>):
+      // expected-error @below {{'fp8.create_mma_warp' op must be in the body of its role (K2): the other side of the output pipeline waits for it}}
+      %w = fp8.create_mma_warp %e : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      fp8.release_mma_warp %w : !fp8.mma_warp<!acc>
+      cf.br ^end
+    ^leave(%l: !fp8.producer<!acc>):
+      fp8.close %l : !fp8.producer<!acc>
+      cf.br ^end
+    ^end:
+      fp8.yield
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The memory of a loop's argument is not known.
+!tile = !fp8.tile<1x128xf32>
+!ring = !fp8.pipeline<2, s: !tile>
+gpu.module @m {
+  gpu.func @carried(%scales: memref<?xf32>, %n: index) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%end = %p, %its = %scales) : !fp8.producer<!ring>, memref<?xf32> {
+      %last, %s = scf.for %i = %c0 to %n step %c1 iter_args(%e = %end, %from = %its) -> (!fp8.producer<!ring>, memref<?xf32>) {
+        %stage = fp8.acquire %e : !fp8.producer<!ring>
+        fp8.load_element %its[%i], %stage["s", 1] : memref<?xf32>, !fp8.producer_stage<!ring>
+        // expected-error @below {{'fp8.load_element' op copies from a memref that is not an argument of the kernel (M5); pass one, since arguments are in global memory}}
+        fp8.load_element %from[%i], %stage["s", 0] : memref<?xf32>, !fp8.producer_stage<!ring>
+        %next = fp8.release %stage : !fp8.producer_stage<!ring>
+        scf.yield %next, %its : !fp8.producer<!ring>, memref<?xf32>
+      }
+      fp8.close %last : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}

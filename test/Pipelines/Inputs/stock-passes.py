@@ -68,8 +68,11 @@ def simulate(tools, source, chip, directory, seen):
     if text in seen:
         return
     seen.add(text)
+    with open(ptx + ".json", encoding="utf-8") as file:
+        first = json.load(file)["arguments"][0]
+    batch = ["--batch=3"] if len(first["shape"]) == 3 else []
     for m, n, k in SHAPES:
-        lines = run([runner, ptx, "--backend=sim", "--multiprocessors=2", "--schedules=2",
+        lines = run([runner, ptx, "--backend=sim", "--multiprocessors=2", "--schedules=2", *batch,
                      "--m=%d" % m, "--n=%d" % n, "--k=%d" % k]).splitlines()
         if json.loads(lines[-1])["ok"] is not True:
             sys.exit("wrong numbers: %s\n%s" % (source, lines[-1]))
