@@ -66,7 +66,7 @@ def find(options):
     with open(options.table, encoding="utf-8") as file:
         table = json.load(file)
     if getattr(options, "csv", None):
-        table["surveys"] = [os.path.basename(path) for path in options.csv]
+        table["surveys"] = options.csv
     if not table.get("surveys"):
         sys.exit("corrections.py: %s names no surveys: name them on the command line" % options.table)
     measured = read_surveys(table)
@@ -144,7 +144,7 @@ def main():
         command.set_defaults(run=run)
         command.add_argument("table")
         if run is write:
-            command.add_argument("csv", nargs="*", help="surveys; by default those that the table names")
+            command.add_argument("csv", nargs="*", help="names of surveys in benchmark/results/survey; by default those that the table names")
         if run is score:
             command.add_argument("--by", choices=sorted(FOLDS), default="shape", help="what rows of one fold have in common")
             command.add_argument("--folds", type=int, default=8)

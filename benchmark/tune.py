@@ -145,6 +145,8 @@ def write_table(options):
         best = {shape: one for shape, one in best.items() if one[0] <= options.most_us and shape in known_rows()}
     path = options.output or os.path.join(HERE, "tuned", gpu.split()[1].lower() + ".json")
     table = read_table(path, options.chip)
+    if table.get("gpu", gpu) != gpu:
+        sys.exit("tune.py: %s is of an %s, not of an %s: name another file" % (path, table["gpu"], gpu))
     entries = {(one["m"], one["n"], one["k"]): (one["us"], one["config"]) for one in table["entries"]}
     entries.update(best)
     table.update(chip=options.chip, gpu=gpu, entries=[{"m": m, "n": n, "k": k, "config": config, "us": us}

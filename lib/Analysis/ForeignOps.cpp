@@ -160,7 +160,7 @@ static bool makesSharedMemory(Operation *op) {
 
 namespace {
 /// What an op of another dialect must not do.
-enum class Misdeed { None, MakesMemory, Waits, Ends };
+enum class Misdeed { None, MakesMemory, Waits, Ends, Reported };
 
 /// The op that does it; null if none does.
 struct Culprit {
@@ -176,6 +176,36 @@ static Misdeed getMisdeed(Operation *op, bool isInRole) {
   if (mayEnd(op))
     return Misdeed::Ends;
   return isInRole && mayWait(op) ? Misdeed::Waits : Misdeed::None;
+}
+
+/// (K8) The lowering gives index 32 bits in kernels.
+static LogicalResult checkIndex(Operation *op) {
+  if (op->getName().getStringRef() == "memref.extract_aligned_pointer_as_index")
+    return op->emitOpError()
+           << "gives 64 bits of a pointer as index, which has 32 in a kernel "
+              "(K8); access the memory by its memref";
+  Attribute value;
+  if (!op->hasTrait<mlir::OpTrait::ConstantLike>() ||
+      !getElementTypeOrSelf(op->getResult(0).getType()).isIndex() ||
+      !matchPattern(op, m_Constant(&value)))
+    return success();
+  SmallVector<APInt> numbers;
+  if (auto one = dyn_cast<IntegerAttr>(value))
+    numbers.push_back(one.getValue());
+  else if (auto several = dyn_cast<DenseIntElementsAttr>(value))
+    llvm::append_range(numbers, several.getValues<APInt>());
+  auto *large = llvm::find_if(numbers, [](const APInt &number) {
+    return !number.isIntN(32) && !number.isSignedIntN(32);
+  });
+  if (large == numbers.end())
+    return success();
+  int64_t number = large->getSExtValue();
+  // Folding leaves constants without a place in the source.
+  bool isFolded = isa<UnknownLoc>(op->getLoc()) && !op->use_empty();
+  return emitError((isFolded ? *op->user_begin() : op)->getLoc())
+         << number
+         << " needs more than the 32 bits that index has in a kernel "
+            "(K8); use i64";
 }
 
 /// What the op, or one in a function that it calls, does; waits matter in roles
@@ -196,6 +226,8 @@ static Culprit find(Operation *op, bool isInRole,
   if (called.insert(callee).second)
     callee->getRegion(0).walk([&](Operation *inner) {
       found = find(inner, isInRole, called);
+      if (failed(checkIndex(inner)))
+        found = {inner, Misdeed::Reported};
       return found.op ? WalkResult::interrupt() : WalkResult::advance();
     });
   return found;
@@ -208,6 +240,7 @@ static InFlightDiagnostic report(Operation *op, Culprit found) {
   StringRef noun;
   switch (found.misdeed) {
   case Misdeed::None:
+  case Misdeed::Reported:
     llvm_unreachable("nothing to report");
   case Misdeed::MakesMemory:
     diagnostic << (isItself ? "is outside "
@@ -223,8 +256,9 @@ static InFlightDiagnostic report(Operation *op, Culprit found) {
     noun = "the wait";
     break;
   case Misdeed::Ends:
-    diagnostic << "ends threads that the kernel still needs (K1); let control "
-                  "flow reach the end of the role";
+    diagnostic
+        << "ends threads that the kernel still needs (K1); remove it, and "
+           "let control flow reach the end";
     noun = "the end";
     break;
   }
@@ -261,40 +295,23 @@ static LogicalResult checkMemory(FunctionOpInterface kernel) {
 /// one has no order with it.
 static LogicalResult checkBehindRoles(FunctionOpInterface kernel) {
   RoleOp first;
-  for (Operation &op : kernel.getFunctionBody().front().without_terminator()) {
-    auto role = dyn_cast<RoleOp>(op);
-    first = first ? first : role;
-    if (!first || role || isa_and_nonnull<Fp8Dialect>(op.getDialect()) ||
-        isa<LinearOpInterface>(op) || isMemoryEffectFree(&op))
-      continue;
-    InFlightDiagnostic diagnostic =
-        op.emitOpError() << "has effects and stands behind a role (R4), with "
-                            "which it has no order; move it into a role, or in "
-                            "front of the first one";
-    diagnostic.attachNote(first.getLoc()) << "the first role";
-    return diagnostic;
-  }
+  for (mlir::Block &block : kernel.getFunctionBody())
+    for (Operation &op : block) {
+      auto role = dyn_cast<RoleOp>(op);
+      first = first ? first : role;
+      if (!first || role || isa_and_nonnull<Fp8Dialect>(op.getDialect()) ||
+          op.hasTrait<mlir::OpTrait::IsTerminator>() ||
+          isa<LinearOpInterface>(op) || isMemoryEffectFree(&op))
+        continue;
+      InFlightDiagnostic diagnostic =
+          op.emitOpError()
+          << (hasUnknownEffects(&op) ? "may have effects" : "has effects")
+          << " and stands behind a role (R4), with which it has no order; move "
+             "it into a role, or in front of the first one";
+      diagnostic.attachNote(first.getLoc()) << "the first role";
+      return diagnostic;
+    }
   return success();
-}
-
-/// (K8) The lowering gives index 32 bits in kernels.
-static LogicalResult checkIndex(Operation *op) {
-  if (op->getName().getStringRef() == "memref.extract_aligned_pointer_as_index")
-    return op->emitOpError()
-           << "gives 64 bits of a pointer as index, which has 32 in a kernel "
-              "(K8); access the memory by its memref";
-  IntegerAttr value;
-  if (!matchPattern(op, m_Constant(&value)) || !value.getType().isIndex())
-    return success();
-  int64_t number = value.getInt();
-  if (llvm::isInt<32>(number) || llvm::isUInt<32>(number))
-    return success();
-  // Folding leaves constants without a place in the source.
-  bool isFolded = isa<UnknownLoc>(op->getLoc()) && !op->use_empty();
-  return emitError((isFolded ? *op->user_begin() : op)->getLoc())
-         << number
-         << " needs more than the 32 bits that index has in a kernel "
-            "(K8); use i64";
 }
 
 LogicalResult KernelPlan::checkForeign(FunctionOpInterface kernel) {
@@ -308,7 +325,8 @@ LogicalResult KernelPlan::checkForeign(FunctionOpInterface kernel) {
     Culprit found = find(op, isInRole, isInRole ? calledInRoles : called);
     if (!found.op)
       return WalkResult::advance();
-    report(op, found);
+    if (found.misdeed != Misdeed::Reported)
+      report(op, found);
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

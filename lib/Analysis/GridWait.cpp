@@ -12,13 +12,28 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-/// True if the op itself touches memory.
+/// True if the op itself touches memory, not only what is in its regions.
 static bool touchesMemory(Operation *op) {
-  return !op->getNumRegions() && !isMemoryEffectFree(op);
+  bool isOfRegions = op->hasTrait<mlir::OpTrait::HasRecursiveMemoryEffects>() ||
+                     isa<RoleOp, FunctionOpInterface>(op);
+  return !isOfRegions && !isMemoryEffectFree(op);
+}
+
+/// True if the op has effects on memory that its operands do not name.
+static bool hasEffectsAnywhere(Operation *op) {
+  auto declared = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!declared)
+    return hasUnknownEffects(op);
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  declared.getEffects(effects);
+  return llvm::any_of(effects, [](const MemoryEffects::EffectInstance &effect) {
+    return !effect.getValue() &&
+           isa<MemoryEffects::Read, MemoryEffects::Write>(effect.getEffect());
+  });
 }
 
 /// True if the op touches memory that its operands do not name: it is of
-/// another dialect, and takes pointers or has effects that it does not declare.
+/// another dialect, and takes pointers or has effects on it does not say what.
 static bool touchesAnything(Operation *op) {
   if (isa_and_nonnull<Fp8Dialect>(op->getDialect()) ||
       isa<LinearOpInterface>(op) ||
@@ -27,7 +42,7 @@ static bool touchesAnything(Operation *op) {
   auto takesPointer = [](Type type) {
     return type.getDialect().getNamespace() == "llvm";
   };
-  return hasUnknownEffects(op) ||
+  return hasEffectsAnywhere(op) ||
          llvm::any_of(op->getOperandTypes(), takesPointer);
 }
 

@@ -113,17 +113,18 @@ static LogicalResult checkCall(Operation *op) {
   InFlightDiagnostic diagnostic = op->emitOpError();
   auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
   if (!callee || callee.isExternal())
-    return diagnostic
-           << "passes handles or fragments to a function without a body, "
-              "which cannot be inlined; give it one";
+    return diagnostic << "passes handles, tiles or fragments to a function "
+                         "without a body, "
+                         "which cannot be inlined; give it one";
   SmallPtrSet<Operation *, 8> seen;
   if (reaches(callee, callee, seen))
-    return diagnostic << "passes handles or fragments to a function that calls "
-                         "itself, which cannot be inlined; write a loop";
+    return diagnostic
+           << "passes handles, tiles or fragments to a function that calls "
+              "itself, which cannot be inlined; write a loop";
   Operation *parent = op->getParentOp();
   size_t blocks = callee.getFunctionBody().getBlocks().size();
   if (blocks > 1 && parent->hasTrait<mlir::OpTrait::SingleBlock>())
-    return diagnostic << "passes handles or fragments to a function of "
+    return diagnostic << "passes handles, tiles or fragments to a function of "
                       << blocks << " blocks, which cannot be inlined into an '"
                       << parent->getName()
                       << "' of one; write its branches as scf.if, or run "

@@ -98,13 +98,12 @@ static LogicalResult checkViews(Operation *op) {
 /// True for an argument of the kernel, also as its roles get it.
 static bool isKernelArgument(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument)
+  if (!argument || !argument.getOwner()->isEntryBlock())
     return false;
   Operation *parent = argument.getOwner()->getParentOp();
   if (auto role = dyn_cast<RoleOp>(parent))
     return isKernelArgument(role.getInits()[argument.getArgNumber()]);
-  return isa<FunctionOpInterface>(parent) &&
-         argument.getOwner()->isEntryBlock();
+  return isa<FunctionOpInterface>(parent);
 }
 
 /// (M5, Q5) A kernel's arguments are in global memory.
@@ -409,10 +408,6 @@ LogicalResult KernelPlan::checkStages() const {
       auto [it, inserted] = first.insert({mma->getBlock(), mma});
       if (inserted || it->second == mma || mma.getAccumulate())
         continue;
-      if (isHandedOverBetween(cast<MmaOp>(it->second), mma, use)) {
-        it->second = mma;
-        continue;
-      }
       InFlightDiagnostic diagnostic =
           mma.emitOpError()
           << "overwrites what an MMA has computed in the same "

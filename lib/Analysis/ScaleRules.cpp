@@ -60,8 +60,10 @@ static LogicalResult checkTurn(MmaOp mma, unsigned slot,
   return diagnostic;
 }
 
-bool mlir::fp8::isHandedOverBetween(MmaOp first, MmaOp second,
-                                    const StageUse &use) {
+/// True if the slot is handed over between the two: behind the first in its
+/// block, and before the second if that is in the same one.
+static bool isHandedOverBetween(MmaOp first, MmaOp second,
+                                const StageUse &use) {
   return llvm::any_of(use.handOvers, [&](Operation *handOver) {
     return handOver->getBlock() == first->getBlock() &&
            first->isBeforeInBlock(handOver) &&

@@ -14,10 +14,6 @@ namespace mlir::fp8 {
 LogicalResult checkScales(unsigned stage, const StageUse &use,
                           const HandleFlow &flow);
 
-/// True if the slot is handed over between the two: behind the first in its
-/// block, and before the second if that is in the same one.
-bool isHandedOverBetween(MmaOp first, MmaOp second, const StageUse &use);
-
 } // namespace mlir::fp8
 
 #endif // FP8_LIB_ANALYSIS_SCALERULES_H

@@ -228,9 +228,14 @@ static bool isComputedWith(Type type) {
 static LogicalResult verifyInstruction(Operation &op) {
   StringRef dialect = op.getName().getDialectNamespace();
   bool isMath = dialect == "math";
-  if (!isMath && dialect != "arith")
-    return op.emitOpError() << "is not of the arith or the math dialect, whose "
-                               "ops alone an elementwise body has (E4)";
+  StringRef lowered = op.getName().getStringRef();
+  bool isLowered = dialect == "index" ||
+                   (dialect == "llvm" && !lowered.contains(".intr.") &&
+                    !lowered.contains(".call") && lowered != "llvm.frem");
+  if (!isMath && !isLowered && dialect != "arith")
+    return op.emitOpError()
+           << "has no place in an elementwise body (E4); use ops "
+              "of arith and math, or compute it outside";
   if (isMath && !isMathInstruction(&op))
     return op.emitOpError()
            << "has no instruction, which an elementwise body needs (E4); use "
@@ -260,8 +265,7 @@ static LogicalResult verifyInstruction(Operation &op) {
       return op.emitOpError()
              << "has a value of type " << type
              << ", for which an elementwise body has no instructions (E4); use "
-                "f16, "
-                "bf16, f32, f64, or integers of at most 64 bits";
+                "f16, bf16, f32, f64, index, or integers of at most 64 bits";
   }
   auto rounding = op.getAttrOfType<IntegerAttr>("roundingmode");
   if (rounding && !rounding.getValue().isZero())

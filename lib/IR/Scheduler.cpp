@@ -125,7 +125,7 @@ LogicalResult ForEachTileOp::verify() {
   if (getBand() && *getBand() > kMostBand)
     return emitOpError() << "a band has at most " << kMostBand
                          << " rows of tiles, or columns (W5), but got "
-                         << *getBand();
+                         << *getBand() << "; leave it out where one has all";
   bool isDynamic = getScheduler() == SchedulerKind::ClusterLaunchControl;
   if (isDynamic != bool(getWork()) ||
       (isDynamic && !isa<WorkQueueType>(getWork().getType().getRing())))

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <pthread.h>
 #include <unistd.h>
 
 namespace fp8::cuda {
@@ -85,6 +86,17 @@ Gpu::Gpu(Settings given)
     : settings(std::move(given)), chip(chipOf(settings)),
       memory(settings.memoryLimit, settings.initcheck),
       modules(memory, numberIn(chip.name), this->settings.ptx) {
+  beginFindings();
+  // A process that is forked counts for itself.
+  pthread_atfork(nullptr, nullptr, [] { get().beginFindings(); });
+}
+
+void Gpu::beginFindings() {
+  findings = Findings();
+  // A program may run others, and become one (exec).
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  reportPath = settings.report + "/" + std::to_string(getpid()) + "-" +
+               std::to_string(now.count()) + ".json";
   writeFindings();
 }
 
@@ -126,10 +138,8 @@ cudaError_t Gpu::lastError(bool clear) {
 }
 
 void Gpu::writeFindings() const {
-  // A program may run others, each of which has a GPU of its own.
   if (!settings.report.empty())
-    std::ofstream(settings.report + "/" + std::to_string(getpid()) + ".json")
-        << toJson(findings);
+    std::ofstream(reportPath) << toJson(findings);
 }
 
 sim::Report Gpu::simulate(const KernelLaunch &launch, uint64_t seed) {

@@ -55,11 +55,14 @@ public:
   cudaError_t lastError(bool clear);
   cudaError_t fault() const { return faultStatus; }
 
-  /// Writes the findings to the file that the settings name.
+  /// Writes the findings to this process's file in the folder that the settings
+  /// name.
   void writeFindings() const;
 
 private:
   explicit Gpu(Settings settings);
+  void beginFindings();
+  std::string reportPath;
   cudaError_t faultStatus = cudaSuccess;
   /// By stream: whether its last kernel may let the next one start early.
   std::map<cudaStream_t, bool> startsDependents;

@@ -73,9 +73,9 @@ static LogicalResult checkInlined(FunctionOpInterface function,
     if (!isa<CallOpInterface>(use.getUser()))
       continue;
     InFlightDiagnostic diagnostic =
-        loop.emitOpError() << "is in a function that another one calls, whose "
-                              "clusters and loops count (W4); run --inline "
-                              "before";
+        loop.emitOpError()
+        << "is in a function that is called, but clusters and the other loops "
+           "are those of the kernel (W4); run --inline before";
     diagnostic.attachNote(use.getUser()->getLoc()) << "the call";
     return diagnostic;
   }

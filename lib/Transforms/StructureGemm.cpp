@@ -179,7 +179,6 @@ void LaunchBuilder::checkBatch() {
                      Twine("a and ") + info.name +
                          " must agree in the batch extent (G6)");
   }
-  // Kernels number tiles in 32 bits.
   requireBelow(
       arith::MulIOp::create(builder, loc, getArgument(GemmExtra::TilesM),
                             getArgument(GemmExtra::TilesN)),
@@ -187,7 +186,6 @@ void LaunchBuilder::checkBatch() {
 }
 
 void LaunchBuilder::requireBScaleSpan() {
-  // Without gaps there are fewer: a matrix has 2^14 elements of B for each.
   bool hasGaps = !op.getBScale().getType().getLayout().isIdentity();
   if (schedule.problem.getInfo(gemm::Operand::BScale).byTma ||
       !(hasGaps || schedule.problem.isBatch))
@@ -197,7 +195,10 @@ void LaunchBuilder::requireBScaleSpan() {
   Value span;
   for (auto [extent, stride] :
        llvm::zip(bScale.getSizes(), bScale.getStrides())) {
-    Value reach = arith::MulIOp::create(builder, loc, extent, stride);
+    Value steps = arith::SubIOp::create(
+        builder, loc, arith::MaxUIOp::create(builder, loc, extent, constant(1)),
+        constant(1));
+    Value reach = arith::MulIOp::create(builder, loc, steps, stride);
     span = span ? arith::AddIOp::create(builder, loc, span, reach) : reach;
   }
   requireBelow(span, gemm::kExtentLimit,

@@ -17,16 +17,12 @@ using fp8::config::GemmConfig;
 static constexpr float kPrior = 1;
 /// Of another signal a measurement weighs exp(-1).
 static constexpr float kOfOtherSignal = 0.37F;
-/// Squared distances beyond which a kernel's measurements weigh nothing.
+/// Squared distances beyond which a measurement weighs nothing.
 static constexpr float kFar = 5;
+/// Predictions that are corrected in full, and not at all, in microseconds.
+static constexpr double kShortUs = 60, kLongUs = 120;
 
 static float square(float value) { return value * value; }
-
-/// About exp(-distance), by multiplications alone, which compilers vectorise.
-static float getWeight(float distance) {
-  float base = std::max(1 - distance / 16, 0.0F);
-  return square(square(square(square(base))));
-}
 
 Corrections::KernelPlace Corrections::placeKernel(const GemmConfig &config) {
   constexpr double kOfKernel = 4.5;
@@ -47,10 +43,11 @@ Corrections::placeProblem(const GemmConfig &config,
                  ceilDiv(problem.n, config.tileN) * config.cluster.k /
                  multiprocessors,
          waves = std::max(std::ceil(tiles), 1.0);
-  std::array<double, 6> place = {kOfM * std::log(double(problem.m)),
+  // How full the SMs are comes first, for it tells most problems apart.
+  std::array<double, 6> place = {kOfFill * tiles / waves,
+                                 kOfM * std::log(double(problem.m)),
                                  kOfN * std::log(double(problem.n)),
                                  kOfK * std::log(double(problem.k)),
-                                 kOfFill * tiles / waves,
                                  kOfWaves * std::log(waves),
                                  kOfRows * double(std::min(rows, kSeveral))};
   ProblemPlace result;
@@ -60,12 +57,26 @@ Corrections::placeProblem(const GemmConfig &config,
 
 void Corrections::add(const GemmConfig &config,
                       const std::vector<Measured> &measured) {
-  Group group{placeKernel(config), config.signalsAtWait, {}, {}};
-  for (const Measured &one : measured) {
-    ProblemPlace place = placeProblem(config, {one.m, one.n, one.k});
-    for (size_t axis = 0; axis < place.size(); ++axis)
-      group.problems[axis].push_back(place[axis]);
-    group.logs.push_back(static_cast<float>(std::log(one.ratio)));
+  std::vector<std::pair<ProblemPlace, float>> places;
+  for (const Measured &one : measured)
+    places.emplace_back(placeProblem(config, {one.m, one.n, one.k}),
+                        static_cast<float>(std::log(one.ratio)));
+  std::sort(places.begin(), places.end());
+  Group group{placeKernel(config), config.signalsAtWait, {}};
+  for (size_t first = 0; first < places.size(); first += kLanes) {
+    size_t last = std::min(first + kLanes, places.size()) - 1;
+    Lanes &lanes = group.measured.emplace_back();
+    lanes.least = places[first].first[0];
+    lanes.most = places[last].first[0];
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      // Lanes that are left over are too far away to weigh anything.
+      constexpr float kNowhere = 1e3F;
+      bool isLeft = first + lane > last;
+      const auto &[place, log] = places[std::min(first + lane, last)];
+      for (size_t axis = 0; axis < place.size(); ++axis)
+        lanes.problems[axis][lane] = isLeft ? kNowhere : place[axis];
+      lanes.logs[lane] = isLeft ? 0 : log;
+    }
   }
   groups.push_back(std::move(group));
 }
@@ -76,32 +87,47 @@ double Corrections::Sum::getFactor() const {
 
 Corrections::Sum Corrections::Group::weigh(float ofKernel,
                                            const ProblemPlace &place) const {
-  Sum sum;
-  constexpr size_t kChunk = 64;
-  std::array<float, kChunk> weights;
-  for (size_t first = 0; first < logs.size(); first += kChunk) {
-    size_t count = std::min(kChunk, logs.size() - first);
-    std::fill_n(weights.begin(), count, ofKernel);
-    for (size_t axis = 0; axis < place.size(); ++axis)
-      for (size_t i = 0; i < count; ++i)
-        weights[i] += square(problems[axis][first + i] - place[axis]);
-    for (size_t i = 0; i < count; ++i)
-      weights[i] = getWeight(weights[i]);
-    for (size_t i = 0; i < count; ++i) {
-      sum.weight += weights[i];
-      sum.log += weights[i] * logs[first + i];
+  Floats weights{}, logs{};
+  float reach = std::sqrt(kFar - ofKernel);
+  for (const Lanes &lanes : measured) {
+    if (lanes.most < place[0] - reach)
+      continue;
+    if (lanes.least > place[0] + reach)
+      break;
+    Floats distance = ofKernel - Floats{};
+    for (size_t axis = 0; axis < place.size(); ++axis) {
+      Floats apart = lanes.problems[axis] - place[axis];
+      distance += apart * apart;
     }
+    // About exp(-distance), by multiplications alone.
+    Floats weight = 1 - distance / 16;
+    weight = weight > 0 ? weight : Floats{};
+    for (int squared = 0; squared < 4; ++squared)
+      weight *= weight;
+    weights += weight;
+    logs += weight * lanes.logs;
+  }
+  Sum sum;
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    sum.weight += weights[lane];
+    sum.log += logs[lane];
   }
   return sum;
 }
 
 static void scale(Prediction &prediction, double factor) {
+  double part =
+      std::clamp((kLongUs - prediction.total) / (kLongUs - kShortUs), 0.0, 1.0);
+  factor = 1 + part * (factor - 1);
   prediction.correction = (factor - 1) * prediction.total;
   prediction.total *= factor;
 }
 
 void Corrections::apply(const GemmConfig &config, const Problem &problem,
                         Predictions &times) const {
+  if (std::min({times.serial.total, times.programmatic.total,
+                times.early.total}) >= kLongUs)
+    return;
   KernelPlace kernel = placeKernel(config);
   ProblemPlace place = placeProblem(config, problem);
   Sum inFront, behindWait;
@@ -109,7 +135,7 @@ void Corrections::apply(const GemmConfig &config, const Problem &problem,
     float ofKernel = 0;
     for (size_t axis = 0; axis < kernel.size(); ++axis)
       ofKernel += square(group.kernel[axis] - kernel[axis]);
-    if (ofKernel > kFar)
+    if (ofKernel >= kFar)
       continue;
     Sum sum = group.weigh(ofKernel, place);
     auto addTo = [&](Sum &all, bool signalsAtWait) {

@@ -265,7 +265,7 @@ func.func @math_of_bf16(%f: !frag) attributes {fp8.linear} {
 !frag = !fp8.fragment<128x128xf32, 4>
 func.func @eight_bits(%f: !frag) attributes {fp8.linear} {
   %r = fp8.map(%x = %f) : !frag -> !frag {
-    // expected-error @below {{'arith.truncf' op has a value of type 'f8E4M3FN', for which an elementwise body has no instructions (E4); use f16, bf16, f32, f64, or integers of at most 64 bits}}
+    // expected-error @below {{'arith.truncf' op has a value of type 'f8E4M3FN', for which an elementwise body has no instructions (E4); use f16, bf16, f32, f64, index, or integers of at most 64 bits}}
     %w = arith.truncf %x : f32 to f8E4M3FN
     %y = arith.extf %w : f8E4M3FN to f32
     fp8.yield %y : f32
@@ -353,7 +353,7 @@ func.func @half_a_chunk(%f: !sum, %row: !fp8.tile<1x8xbf16>) attributes {fp8.lin
 !frag = !fp8.fragment<128x128xf32, 4>
 func.func @other_dialect(%f: !frag) attributes {fp8.linear} {
   %r = fp8.map(%x = %f) : !frag -> !frag {
-    // expected-error @below {{'llvm.intr.log' op is not of the arith or the math dialect, whose ops alone an elementwise body has (E4)}}
+    // expected-error @below {{'llvm.intr.log' op has no place in an elementwise body (E4); use ops of arith and math, or compute it outside}}
     %y = llvm.intr.log(%x) : (f32) -> f32
     fp8.yield %y : f32
   }

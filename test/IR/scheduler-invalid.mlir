@@ -83,7 +83,7 @@ func.func @no_band(%m: index) {
 // -----
 
 func.func @large_band(%m: index, %n: index) {
-  // expected-error @below {{'fp8.for_each_tile' op a band has at most 256 rows of tiles, or columns (W5), but got 257}}
+  // expected-error @below {{'fp8.for_each_tile' op a band has at most 256 rows of tiles, or columns (W5), but got 257; leave it out where one has all}}
   fp8.for_each_tile persistent band(257) (%i, %j) in (%m, %n) {
   }
   return

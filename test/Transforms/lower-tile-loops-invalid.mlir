@@ -50,7 +50,7 @@ func.func @other_grid(%m: index, %n: index) {
 
 // The clusters are those of the kernel that calls it.
 func.func @helper(%m: index, %n: index) {
-  // expected-error @below {{'fp8.for_each_tile' op is in a function that another one calls, whose clusters and loops count (W4); run --inline before}}
+  // expected-error @below {{'fp8.for_each_tile' op is in a function that is called, but clusters and the other loops are those of the kernel (W4); run --inline before}}
   fp8.for_each_tile persistent (%i, %j) in (%m, %n) {
   }
   return

@@ -174,8 +174,8 @@ def Fp8_MapOp : Fp8_Op<"map", [InLinearFunction, Pure, SingleBlock, Fp8_NamesEle
     (E1) There is at least one operand, and all have the result's type. (E2) The body has an f32 argument for each operand and yields one
     f32. (E3) Its ops are pure and have no regions. (E4) Instructions exist for its ops. The ops of the math dialect are absf, ceil, exp,
     exp2, floor, fma, rsqrt, sqrt and tanh, on f32. Those of the arith dialect are all but remf, scaling_extf and scaling_truncf, on f16,
-    bf16, f32, f64, index and integers of at most 64 bits. No op names a rounding mode other than to the nearest. exp, exp2, rsqrt and tanh
-    are approximations (PTX ISA, ex2.approx, rsqrt.approx, tanh.approx).
+    bf16, f32, f64, index and integers of at most 64 bits, addui_extended not on index. No op names a rounding mode other than to the
+    nearest. exp, exp2, rsqrt and tanh are approximations (PTX ISA, ex2.approx, rsqrt.approx, tanh.approx).
 
     ```mlir
     !sum = !fp8.fragment<128x128xf32, 4>

@@ -3,6 +3,7 @@
 
 #include "Product.h"
 #include "Access.h"
+#include "Depth.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Support/DebugStringHelper.h"
@@ -109,8 +110,6 @@ private:
   LogicalResult takeBScale(const Element *element);
   /// The extent that the reductions run through, dynamic if it is not known.
   int64_t getDepth();
-  /// That this is all of K: reads at (k floordiv 4, k mod 4) may end before.
-  LogicalResult checkDepth();
   Indices getIndices(gemm::Operand operand, int64_t bBlock);
   AffineExpr getAxis(Axis axis) { return getAffineDimExpr(axis, context); }
 
@@ -334,39 +333,6 @@ int64_t ProductMatcher::getDepth() {
   return depth;
 }
 
-/// True if the op reads f8 elements by a loop's index in each axis, which then
-/// has the loop's extent.
-static bool readsByLoops(Operation *operation) {
-  auto op = dyn_cast<linalg::LinalgOp>(operation);
-  return !op || llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
-    return !isFloat8(getElementTypeOrSelf(operand->get().getType())) ||
-           op.getMatchingIndexingMap(operand).isProjectedPermutation();
-  });
-}
-
-LogicalResult ProductMatcher::checkDepth() {
-  int64_t depth = getDepth();
-  for (auto [operand, name] :
-       {std::pair(gemm::Operand::A, "A"), std::pair(gemm::Operand::B, "B")}) {
-    const Operand &read = product.operands[operand];
-    int64_t extent = cast<ShapedType>(read.element->value.getType())
-                         .getDimSize(read.order.back());
-    bool isKnown =
-        !ShapedType::isDynamic(depth) && !ShapedType::isDynamic(extent);
-    if (isKnown ? depth == extent : llvm::all_of(product.ops, readsByLoops))
-      continue;
-    auto print = [](int64_t number) {
-      return ShapedType::isDynamic(number) ? std::string("?")
-                                           : std::to_string(number);
-    };
-    return refusal.because("its reductions run through " + print(depth) +
-                               " elements of K, and " + name + " has " +
-                               print(extent) + "; the GEMM op adds up all of K",
-                           read.element->getLoc(), "read here");
-  }
-  return success();
-}
-
 FailureOr<Product> ProductMatcher::match() {
   LogicalResult named = nameLoops();
   if (failed(named)) // only to see whether it is of interest
@@ -384,7 +350,8 @@ FailureOr<Product> ProductMatcher::match() {
   if (!addend->type.isF32())
     return refusal.because("it adds up in " + debugString(addend->type) +
                            ", but the GEMM op computes in f32");
-  if (failed(assignData()) || failed(assignScales()) || failed(checkDepth()))
+  if (failed(assignData()) || failed(assignScales()) ||
+      failed(checkDepth(product, sum.op, getDepth(), scales, refusal)))
     return failure();
   product.ops.insert(sum.op);
   product.init = tracer.evaluate(sum.op.getMatchingBlockArgument(sum.init),
@@ -415,7 +382,8 @@ bool fromlinalg::matchProduct(linalg::LinalgOp op, Tracer &tracer,
         onlyComputes(op)
             ? "it is not a sum of products that one arith.addf adds to a "
               "result without the reduction's axis"
-            : "its body has effects, which the GEMM op would lose");
+            : "its body accesses memory or has other effects, which the GEMM "
+              "op would lose");
     return multipliesFloat8(op, tracer);
   }
   ProductMatcher matcher(*sum, tracer, refusal);

@@ -130,23 +130,35 @@ struct PredictedConfig {
 };
 } // namespace
 
+/// Corrects the predictions by what was measured, if anything was.
+static void correctOne(PredictedConfig &one,
+                       const tuning::Corrections *corrections,
+                       const tuning::Problem &problem, LaunchChoice launch) {
+  if (corrections && one.model->getKernel().promotes)
+    corrections->apply(one.config, problem, one.times);
+  one.us = getFastest(*one.model, one.times, launch);
+}
+
 /// Corrects the predictions by what was measured. With `onlyBest` those are
 /// left out that cannot become the fastest.
-static void correct(SmallVectorImpl<PredictedConfig> &all,
-                    const tuning::Corrections &corrections,
-                    const tuning::Problem &problem, LaunchChoice launch,
-                    bool onlyBest) {
+static SmallVector<const PredictedConfig *, 0>
+correct(MutableArrayRef<PredictedConfig> all,
+        const tuning::Corrections &corrections, const tuning::Problem &problem,
+        LaunchChoice launch, bool onlyBest) {
+  SmallVector<PredictedConfig *, 0> order =
+      llvm::map_to_vector<0>(all, [](PredictedConfig &one) { return &one; });
   if (onlyBest)
-    llvm::stable_sort(all, [](auto &a, auto &b) { return a.us < b.us; });
+    llvm::stable_sort(order, [](auto *a, auto *b) { return a->us < b->us; });
   double best = std::numeric_limits<double>::infinity();
-  for (auto [number, one] : llvm::enumerate(all)) {
-    if (onlyBest && one.us * corrections.kLeast > kAlike * best)
-      return all.truncate(number);
-    if (one.model->getKernel().promotes)
-      corrections.apply(one.config, problem, one.times);
-    one.us = getFastest(*one.model, one.times, launch);
-    best = std::min(best, one.us);
+  SmallVector<const PredictedConfig *, 0> corrected;
+  for (PredictedConfig *one : order) {
+    if (onlyBest && one->us * corrections.kLeast > kAlike * best)
+      break;
+    correctOne(*one, &corrections, problem, launch);
+    best = std::min(best, one->us);
+    corrected.push_back(one);
   }
+  return corrected;
 }
 
 SmallVector<RankedConfig, 0>
@@ -158,20 +170,30 @@ ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
   all.reserve(configs.size());
   const tuning::Corrections *corrections =
       table ? table->getCorrections() : nullptr;
-  // What is predicted to take longer may be corrected to less.
-  double best = std::numeric_limits<double>::infinity(),
-         most = kAlike *
-                (corrections ? corrections->kMost / corrections->kLeast : 1);
+  // What is predicted to take longer may be corrected to less, and the best to
+  // more.
+  double least = corrections ? corrections->kLeast : 1,
+         most = corrections ? corrections->kMost : 1,
+         limit = std::numeric_limits<double>::infinity();
   auto &known = candidates[op];
+  // What was the best of another problem is seldom much slower here.
+  if (auto last = lastBest.find(op); onlyBest && last != lastBest.end())
+    for (GemmConfig config : configs)
+      if (getKey(config) == last->second)
+        if (const Candidate &usual =
+                known[getKey(config)].getUsual(*this, op, config, extents.m)) {
+          PredictedConfig one{config, &*usual, *usual->predict(problem), 0};
+          correctOne(one, corrections, problem, launch);
+          limit = kAlike * one.us / least;
+        }
   auto add = [&](const GemmConfig &config, const Candidate &candidate) {
-    auto times =
-        candidate ? candidate->predict(problem, most * best) : std::nullopt;
+    auto times = candidate ? candidate->predict(problem, limit) : std::nullopt;
     if (!times)
       return;
     double us = getFastest(*candidate, *times, launch);
     all.push_back({config, &*candidate, *times, us});
     if (onlyBest)
-      best = std::min(best, us);
+      limit = std::min(limit, kAlike * most * us / least);
   };
   bool isExact = knowsM(op);
   for (GemmConfig &config : configs) {
@@ -185,12 +207,17 @@ ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
       add(config, edges.get(*this, op, config));
     }
   }
-  if (corrections)
-    correct(all, *corrections, problem, launch, onlyBest);
   SmallVector<RankedConfig, 0> ranked;
   ranked.reserve(all.size());
-  for (const PredictedConfig &one : all)
+  auto rankOne = [&](const PredictedConfig &one) {
     rankLaunches(one.config, *one.model, one.times, launch, ranked);
+  };
+  if (corrections)
+    for (const PredictedConfig *one :
+         correct(all, *corrections, problem, launch, onlyBest))
+      rankOne(*one);
+  else
+    llvm::for_each(all, rankOne);
   return ranked;
 }
 
@@ -411,6 +438,8 @@ ConfigChooser::chooseConfig(BlockwiseGemmOp op) const {
   SmallVector<RankedConfig, 0> all =
       predictAll(op, *extents, /*onlyBest=*/true);
   auto best = findBest(all);
-  return best == all.end() ? chooseUnpredicted(extents)
-                           : std::optional(best->config);
+  if (best == all.end())
+    return chooseUnpredicted(extents);
+  lastBest[op] = getKey(best->config);
+  return best->config;
 }

@@ -165,6 +165,8 @@ private:
   mutable DenseMap<Operation *,
                    std::unordered_map<const TunedTable::Entry *, EitherEdge>>
       entries;
+  /// What was chosen last, to begin with: it changes no choice.
+  mutable DenseMap<Operation *, uint64_t> lastBest;
 };
 
 } // namespace mlir::fp8

@@ -143,9 +143,10 @@ TunedTable::read(StringRef path, const chip::Chip &chip, MLIRContext *context,
       return emitError() << "entry " << index << " of the tuned table '" << path
                          << "' is invalid: " << problem;
   }
-  // They are of the model with the constants of that GPU.
+  // They are of the model with the built-in constants of that GPU.
   const llvm::json::Array *corrections = table->getArray("corrections");
-  if (!corrections || table->getString("gpu") != chip.machine->name)
+  std::optional<StringRef> gpu = table->getString("gpu");
+  if (!corrections || !gpu || chip::lookupMachine(gpu->str()) != chip.machine)
     return result;
   for (auto [index, value] : llvm::enumerate(*corrections)) {
     std::string problem;

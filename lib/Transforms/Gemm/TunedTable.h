@@ -31,8 +31,8 @@ public:
   const Entry *lookup(const GemmExtents &extents) const;
 
   ArrayRef<Entry> getEntries() const { return entries; }
-  /// Of the cost model with the constants of the table's GPU; null if the table
-  /// has none, or if it is for another GPU than the machine.
+  /// Of the cost model with the built-in constants of the table's GPU; null if
+  /// the table has none, or if the machine is another.
   const tuning::Corrections *getCorrections() const {
     return corrections.empty() ? nullptr : &corrections;
   }

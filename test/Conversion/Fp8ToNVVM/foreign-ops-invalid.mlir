@@ -1,4 +1,4 @@
-// What ops of other dialects may do in a kernel (K1).
+// What ops of other dialects may do in a kernel (K1, R4, K8).
 // RUN: fp8-opt %s --convert-fp8-to-nvvm -split-input-file -verify-diagnostics
 
 !ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
@@ -376,7 +376,7 @@ gpu.module @m {
   gpu.func @exit() kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'llvm.inline_asm' op ends threads that the kernel still needs (K1); let control flow reach the end of the role}}
+      // expected-error @below {{'llvm.inline_asm' op ends threads that the kernel still needs (K1); remove it, and let control flow reach the end}}
       llvm.inline_asm has_side_effects "exit;", "" : () -> ()
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -399,7 +399,7 @@ gpu.module @m {
   gpu.func @ret() kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'func.call' op ends threads that the kernel still needs (K1); let control flow reach the end of the role}}
+      // expected-error @below {{'func.call' op ends threads that the kernel still needs (K1); remove it, and let control flow reach the end}}
       func.call @leave() : () -> ()
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -417,7 +417,7 @@ gpu.module @m {
   gpu.func @exit_intrinsic() kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'llvm.call_intrinsic' op ends threads that the kernel still needs (K1); let control flow reach the end of the role}}
+      // expected-error @below {{'llvm.call_intrinsic' op ends threads that the kernel still needs (K1); remove it, and let control flow reach the end}}
       llvm.call_intrinsic "llvm.nvvm.exit"() : () -> ()
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -452,7 +452,7 @@ gpu.module @m {
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
       fp8.close %e : !fp8.producer<!ring>
     }
-    // expected-error @below {{'gpu.barrier' op has effects and stands behind a role (R4), with which it has no order; move it into a role, or in front of the first one}}
+    // expected-error @below {{'gpu.barrier' op may have effects and stands behind a role (R4), with which it has no order; move it into a role, or in front of the first one}}
     gpu.barrier
     fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
       fp8.close %e : !fp8.consumer<!ring>
@@ -503,6 +503,46 @@ gpu.module @m {
     fp8.role "alone" warps(1) {
       // expected-error @below {{'memref.extract_aligned_pointer_as_index' op gives 64 bits of a pointer as index, which has 32 in a kernel (K8); access the memory by its memref}}
       %p = memref.extract_aligned_pointer_as_index %out : memref<?xf32> -> index
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Another block is behind the roles, too.
+gpu.module @m {
+  gpu.func @store_in_a_later_block(%done: memref<1xf32>, %cond: i1) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %one = arith.constant 1.0 : f32
+    // expected-note @below {{the first role}}
+    fp8.role "alone" warps(1) {
+    }
+    cf.cond_br %cond, ^store, ^end
+  ^store:
+    // expected-error @below {{'memref.store' op has effects and stands behind a role (R4)}}
+    memref.store %one, %done[%c0] : memref<1xf32>
+    cf.br ^end
+  ^end:
+    gpu.return
+  }
+}
+
+// -----
+
+// Constants of functions that are called, and of vectors.
+gpu.module @m {
+  func.func private @far(%x: index) -> index attributes {no_inline} {
+    // expected-error @below {{4294967297 needs more than the 32 bits that index has in a kernel (K8); use i64}}
+    %c = arith.constant dense<[1, 4294967297]> : vector<2xindex>
+    %y = vector.extract %c[1] : index from vector<2xindex>
+    return %y : index
+  }
+  gpu.func @calls_far(%x: index, %out: memref<?xindex>) kernel attributes {fp8.linear} {
+    fp8.role "alone" warps(1) {
+      %c0 = arith.constant 0 : index
+      %y = func.call @far(%x) : (index) -> index
+      memref.store %y, %out[%c0] : memref<?xindex>
     }
     gpu.return
   }

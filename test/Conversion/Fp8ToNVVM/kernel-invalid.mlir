@@ -322,7 +322,7 @@ gpu.module @m {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !end
     fp8.role "read" warps(4) (%first = %c) : !end {
       %last = scf.for %i = %c0 to %n step %c1 iter_args(%end = %first) -> (!end) {
-        // expected-error @below {{passes handles or fragments to a function of 3 blocks, which cannot be inlined into an 'scf.for' of one; write its branches as scf.if, or run --convert-scf-to-cf and --inline before}}
+        // expected-error @below {{passes handles, tiles or fragments to a function of 3 blocks, which cannot be inlined into an 'scf.for' of one; write its branches as scf.if, or run --convert-scf-to-cf and --inline before}}
         %next = func.call @branches(%end, %skip) : (!end, i1) -> !end
         scf.yield %next : !end
       }
@@ -351,7 +351,7 @@ gpu.module @m {
   gpu.func @recursive() kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !end
     fp8.role "read" warps(4) (%first = %c) : !end {
-      // expected-error @below {{passes handles or fragments to a function that calls itself, which cannot be inlined; write a loop}}
+      // expected-error @below {{passes handles, tiles or fragments to a function that calls itself, which cannot be inlined; write a loop}}
       %last = func.call @even(%first) : (!end) -> !end
       fp8.close %last : !end
     }
@@ -371,7 +371,7 @@ gpu.module @m {
   gpu.func @external() kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !end
     fp8.role "read" warps(4) (%first = %c) : !end {
-      // expected-error @below {{passes handles or fragments to a function without a body, which cannot be inlined; give it one}}
+      // expected-error @below {{passes handles, tiles or fragments to a function without a body, which cannot be inlined; give it one}}
       %last = func.call @elsewhere(%first) : (!end) -> !end
       fp8.close %last : !end
     }

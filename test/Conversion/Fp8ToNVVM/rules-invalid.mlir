@@ -1,4 +1,4 @@
-// The rules that a kernel keeps as a whole beside its counts (K2 to K7).
+// The rules that a kernel keeps as a whole beside its counts (K2 to K7, M5).
 // RUN: fp8-opt %s --convert-fp8-to-nvvm -split-input-file -verify-diagnostics
 
 !acc = !fp8.output_pipeline<2, 128x128xf32>
@@ -260,6 +260,32 @@ gpu.module @m {
         scf.yield %next, %its : !fp8.producer<!ring>, memref<?xf32>
       }
       fp8.close %last : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Nor is that of a block's argument, whichever memory the role begins with.
+!tile = !fp8.tile<1x128xf32>
+!ring = !fp8.pipeline<2, s: !tile>
+gpu.module @m {
+  gpu.func @of_a_block(%scales: memref<?xf32>, %n: index) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%end = %p, %its = %scales) : !fp8.producer<!ring>, memref<?xf32> {
+      cf.br ^next(%end, %its, %c0 : !fp8.producer<!ring>, memref<?xf32>, index)
+    ^next(%e: !fp8.producer<!ring>, %from: memref<?xf32>, %i: index):
+      %stage = fp8.acquire %e : !fp8.producer<!ring>
+      // expected-error @below {{'fp8.load_element' op copies from a memref that is not an argument of the kernel (M5); pass one, since arguments are in global memory}}
+      fp8.load_element %from[%i], %stage["s", 0] : memref<?xf32>, !fp8.producer_stage<!ring>
+      %last = fp8.release %stage : !fp8.producer_stage<!ring>
+      fp8.close %last : !fp8.producer<!ring>
+      fp8.yield
     }
     fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
       fp8.close %e : !fp8.consumer<!ring>

@@ -29,13 +29,40 @@ func.func @part_of_k(%a: memref<64x512xf8E4M3FN>, %as: memref<4x64xf32>, %b: mem
 
 // -----
 
+// CHECK-LABEL: func.func @part_of_any_k
+// CHECK-NOT: fp8.blockwise_gemm
+func.func @part_of_any_k(%a: memref<64x?xf8E4M3FN>, %as: memref<4x64xf32>, %b: memref<128x?xf8E4M3FN>, %bs: memref<1x4xf32>,
+                     %d: memref<64x128xf32>, %w: memref<256xf32>) {
+  // expected-remark @below {{not converted to a GEMM op: its reductions run through 256 elements of K, and A has ?, so that they may end before; the GEMM op adds up all of K}}
+  // expected-note @below {{read here}}
+  linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, (k floordiv 128) * 128 + k mod 128)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
+                                   affine_map<(m, n, k) -> (n, (k floordiv 128) * 128 + k mod 128)>,
+                                   affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>, affine_map<(m, n, k) -> (k)>,
+                                   affine_map<(m, n, k) -> (m, n)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %as, %b, %bs, %w : memref<64x?xf8E4M3FN>, memref<4x64xf32>, memref<128x?xf8E4M3FN>, memref<1x4xf32>, memref<256xf32>)
+      outs(%d : memref<64x128xf32>) {
+    ^bb0(%x: f8E4M3FN, %xs: f32, %y: f8E4M3FN, %ys: f32, %ww: f32, %out: f32):
+      %xf = arith.extf %x : f8E4M3FN to f32
+      %yf = arith.extf %y : f8E4M3FN to f32
+      %p = arith.mulf %xf, %xs : f32
+      %q = arith.mulf %yf, %ys : f32
+      %r = arith.mulf %p, %q : f32
+      %s = arith.addf %out, %r : f32
+      linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
 // What else the body does.
 // CHECK-LABEL: func.func @effect
 // CHECK: linalg.generic
 // CHECK: call @seen
 func.func private @seen(f32)
 func.func @effect(%a: memref<64x256xf8E4M3FN>, %as: memref<2x64xf32>, %b: memref<128x256xf8E4M3FN>, %bs: memref<1x2xf32>, %d: memref<64x128xf32>) {
-  // expected-remark @below {{not converted to a GEMM op: its body has effects, which the GEMM op would lose}}
+  // expected-remark @below {{not converted to a GEMM op: its body accesses memory or has other effects, which the GEMM op would lose}}
   linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>, affine_map<(m, n, k) -> (m, n)>],
                   iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %as, %b, %bs : memref<64x256xf8E4M3FN>, memref<2x64xf32>, memref<128x256xf8E4M3FN>, memref<1x2xf32>) outs(%d : memref<64x128xf32>) {

@@ -50,4 +50,35 @@ gpu.module @others {
     }
     gpu.return
   }
+
+  // Assembly may touch anything, and an op with a region its operands.
+  // CHECK-LABEL: gpu.func @assembly
+  // CHECK: fp8.sync cta
+  // CHECK-NEXT: fp8.grid_dependency wait
+  // CHECK: llvm.inline_asm
+  gpu.func @assembly(%address: i64, %d: memref<?xf32>) kernel attributes {fp8.linear, fp8.programmatic} {
+    %c0 = arith.constant 0 : index
+    %x = llvm.inline_asm has_side_effects "ld.global.f32 $0, [$1];", "=f,l" %address : (i64) -> f32
+    fp8.role "alone" warps(4) {
+      memref.store %x, %d[%c0] : memref<?xf32>
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @atomic
+  // CHECK: fp8.sync cta
+  // CHECK-NEXT: fp8.grid_dependency wait
+  // CHECK: memref.generic_atomic_rmw
+  gpu.func @atomic(%d: memref<?xf32>) kernel attributes {fp8.linear, fp8.programmatic} {
+    %c0 = arith.constant 0 : index
+    %old = memref.generic_atomic_rmw %d[%c0] : memref<?xf32> {
+    ^bb0(%x: f32):
+      %y = arith.addf %x, %x : f32
+      memref.atomic_yield %y : f32
+    }
+    fp8.role "alone" warps(4) {
+      memref.store %old, %d[%c0] : memref<?xf32>
+    }
+    gpu.return
+  }
 }
