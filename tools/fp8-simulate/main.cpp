@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,14 @@ struct CommandLine {
   fp8::cuda::Settings settings;
   std::vector<std::string> program; ///< with its arguments
 };
+
+/// What is wrong with a path that goes to the program as JSON, if anything.
+std::string isText(const std::string &path) {
+  using Json = nlohmann::json;
+  std::string text =
+      Json(path).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json::parse(text) == path ? "" : "must be UTF-8";
+}
 
 void addOptions(CLI::App &app, CommandLine &line) {
   fp8::cuda::Settings &settings = line.settings;
@@ -64,11 +73,13 @@ void addOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--capture", settings.capture,
                  "Write each launch to this folder, as a description for "
                  "fp8-run MODULE.ptx --launch=launch-N/launch.json")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->check(isText);
   app.add_option("--ptx", settings.ptx,
                  "The folder with the PTX of the machine code that the program "
                  "loads, as compilers in Python leave it")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->check(isText);
   app.add_flag("--quiet", settings.quiet, "Print no line for each launch");
 }
 
@@ -155,6 +166,8 @@ int main(int argc, char **argv) {
     return app.exit(error) ? kUsage : 0;
   }
   line.program = app.remaining();
+  if (!line.program.empty() && line.program[0] == "--")
+    line.program.erase(line.program.begin());
   if (line.program.empty() || line.program[0][0] == '-') {
     std::cerr << kPrefix << "error: "
               << (line.program.empty() ? "name a program to run"
