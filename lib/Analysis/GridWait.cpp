@@ -32,8 +32,8 @@ static bool hasEffectsAnywhere(Operation *op) {
   });
 }
 
-/// True if the op touches memory that its operands do not name: it is of
-/// another dialect, and takes pointers or has effects on it does not say what.
+/// True if the op may touch any memory: it is of another dialect, and takes
+/// pointers, or does not say what its effects are on.
 static bool touchesAnything(Operation *op) {
   if (isa_and_nonnull<Fp8Dialect>(op->getDialect()) ||
       isa<LinearOpInterface>(op) ||

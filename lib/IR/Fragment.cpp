@@ -228,6 +228,7 @@ static bool isComputedWith(Type type) {
 static LogicalResult verifyInstruction(Operation &op) {
   StringRef dialect = op.getName().getDialectNamespace();
   bool isMath = dialect == "math";
+  // What is lowered already; intrinsics and calls may have no instruction.
   StringRef lowered = op.getName().getStringRef();
   bool isLowered = dialect == "index" ||
                    (dialect == "llvm" && !lowered.contains(".intr.") &&
