@@ -80,11 +80,6 @@ static std::string strip(StringRef assembly) {
   return text;
 }
 
-/// True if the intrinsic ends the threads that run it.
-static bool isExit(StringRef intrinsic) {
-  return intrinsic == "llvm.nvvm.exit";
-}
-
 /// True if the assembly text has an instruction that ends the threads that run
 /// it, or leaves the kernel (PTX ISA, exit, ret).
 static bool leavesKernel(StringRef assembly) {
@@ -109,7 +104,7 @@ static bool mayEnd(Operation *op) {
   if (std::optional<StringRef> assembly = getAssembly(op))
     return leavesKernel(*assembly);
   auto intrinsic = op->getAttrOfType<StringAttr>("intrin");
-  return intrinsic && isExit(intrinsic);
+  return intrinsic && intrinsic.getValue() == "llvm.nvvm.exit";
 }
 
 /// True if the op itself, whatever it calls, may wait for warps of other roles.
@@ -160,7 +155,7 @@ static bool makesSharedMemory(Operation *op) {
 
 namespace {
 /// What an op of another dialect must not do.
-enum class Misdeed { None, MakesMemory, Waits, Ends, Reported };
+enum class Misdeed { None, MakesMemory, Waits, Ends };
 
 /// The op that does it; null if none does.
 struct Culprit {
@@ -176,36 +171,6 @@ static Misdeed getMisdeed(Operation *op, bool isInRole) {
   if (mayEnd(op))
     return Misdeed::Ends;
   return isInRole && mayWait(op) ? Misdeed::Waits : Misdeed::None;
-}
-
-/// (K8) The lowering gives index 32 bits in kernels.
-static LogicalResult checkIndex(Operation *op) {
-  if (op->getName().getStringRef() == "memref.extract_aligned_pointer_as_index")
-    return op->emitOpError()
-           << "gives 64 bits of a pointer as index, which has 32 in a kernel "
-              "(K8); access the memory by its memref";
-  Attribute value;
-  if (!op->hasTrait<mlir::OpTrait::ConstantLike>() ||
-      !getElementTypeOrSelf(op->getResult(0).getType()).isIndex() ||
-      !matchPattern(op, m_Constant(&value)))
-    return success();
-  SmallVector<APInt> numbers;
-  if (auto one = dyn_cast<IntegerAttr>(value))
-    numbers.push_back(one.getValue());
-  else if (auto several = dyn_cast<DenseIntElementsAttr>(value))
-    llvm::append_range(numbers, several.getValues<APInt>());
-  auto *large = llvm::find_if(numbers, [](const APInt &number) {
-    return !number.isIntN(32) && !number.isSignedIntN(32);
-  });
-  if (large == numbers.end())
-    return success();
-  int64_t number = large->getSExtValue();
-  // Folding leaves constants without a place in the source.
-  bool isFolded = isa<UnknownLoc>(op->getLoc()) && !op->use_empty();
-  return emitError((isFolded ? *op->user_begin() : op)->getLoc())
-         << number
-         << " needs more than the 32 bits that index has in a kernel "
-            "(K8); use i64";
 }
 
 /// What the op, or one in a function that it calls, does; waits matter in roles
@@ -226,8 +191,6 @@ static Culprit find(Operation *op, bool isInRole,
   if (called.insert(callee).second)
     callee->getRegion(0).walk([&](Operation *inner) {
       found = find(inner, isInRole, called);
-      if (failed(checkIndex(inner)))
-        found = {inner, Misdeed::Reported};
       return found.op ? WalkResult::interrupt() : WalkResult::advance();
     });
   return found;
@@ -240,7 +203,6 @@ static InFlightDiagnostic report(Operation *op, Culprit found) {
   StringRef noun;
   switch (found.misdeed) {
   case Misdeed::None:
-  case Misdeed::Reported:
     llvm_unreachable("nothing to report");
   case Misdeed::MakesMemory:
     diagnostic << (isItself ? "is outside "
@@ -314,19 +276,63 @@ static LogicalResult checkBehindRoles(FunctionOpInterface kernel) {
   return success();
 }
 
-LogicalResult KernelPlan::checkForeign(FunctionOpInterface kernel) {
-  if (failed(checkMemory(kernel)) || failed(checkBehindRoles(kernel)))
-    return failure();
-  llvm::SmallPtrSet<Operation *, 4> called, calledInRoles;
-  WalkResult result = kernel->walk([&](Operation *op) {
+/// (K8) The lowering gives index 32 bits in kernels.
+static LogicalResult checkIndex(Operation *op) {
+  if (op->getName().getStringRef() == "memref.extract_aligned_pointer_as_index")
+    return op->emitOpError()
+           << "gives 64 bits of a pointer as index, which has 32 in a kernel "
+              "(K8); access the memory by its memref";
+  Attribute value;
+  if (!op->hasTrait<mlir::OpTrait::ConstantLike>() ||
+      !getElementTypeOrSelf(op->getResult(0).getType()).isIndex() ||
+      !matchPattern(op, m_Constant(&value)))
+    return success();
+  SmallVector<APInt> numbers;
+  if (auto one = dyn_cast<IntegerAttr>(value))
+    numbers.push_back(one.getValue());
+  else if (auto several = dyn_cast<DenseIntElementsAttr>(value))
+    llvm::append_range(numbers, several.getValues<APInt>());
+  auto *large = llvm::find_if(numbers, [](const APInt &number) {
+    return !number.isIntN(32) && !number.isSignedIntN(32);
+  });
+  if (large == numbers.end())
+    return success();
+  int64_t number = large->getSExtValue();
+  // Folding leaves constants without a place in the source.
+  bool isFolded = isa<UnknownLoc>(op->getLoc()) && !op->use_empty();
+  return emitError((isFolded ? *op->user_begin() : op)->getLoc())
+         << number
+         << " needs more than the 32 bits that index has in a kernel "
+            "(K8); use i64";
+}
+
+/// The same of all ops of a function, and of those that it calls.
+static LogicalResult checkIndices(Operation *function,
+                                  llvm::SmallPtrSetImpl<Operation *> &seen) {
+  WalkResult result = function->walk([&](Operation *op) {
     if (failed(checkIndex(op)))
       return WalkResult::interrupt();
+    auto call = dyn_cast<CallOpInterface>(op);
+    Operation *callee = call ? call.resolveCallable() : nullptr;
+    return callee && seen.insert(callee).second &&
+                   failed(checkIndices(callee, seen))
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult KernelPlan::checkForeign(FunctionOpInterface kernel) {
+  llvm::SmallPtrSet<Operation *, 4> called, calledInRoles, seen;
+  if (failed(checkMemory(kernel)) || failed(checkBehindRoles(kernel)) ||
+      failed(checkIndices(kernel, seen)))
+    return failure();
+  WalkResult result = kernel->walk([&](Operation *op) {
     bool isInRole = op->getParentOfType<RoleOp>();
     Culprit found = find(op, isInRole, isInRole ? calledInRoles : called);
     if (!found.op)
       return WalkResult::advance();
-    if (found.misdeed != Misdeed::Reported)
-      report(op, found);
+    report(op, found);
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

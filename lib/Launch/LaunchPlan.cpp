@@ -185,6 +185,17 @@ checkArguments(const Manifest &manifest,
   return std::nullopt;
 }
 
+std::optional<Error> checkLaunch(const Manifest &manifest,
+                                 const std::vector<ArgumentValue> &arguments,
+                                 const DeviceProperties &device) {
+  constexpr uint64_t kAligned = uint64_t(1) << 32;
+  std::vector<ArgumentValue> anywhere = arguments;
+  for (ArgumentValue &argument : anywhere)
+    argument.address = kAligned;
+  auto plan = bindLaunch(manifest, anywhere, device);
+  return plan ? std::nullopt : std::optional(plan.takeError());
+}
+
 Expected<LaunchPlan> bindLaunch(const Manifest &manifest,
                                 const std::vector<ArgumentValue> &arguments,
                                 const DeviceProperties &device) {

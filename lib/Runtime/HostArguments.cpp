@@ -73,13 +73,8 @@ std::optional<Error> runOnHost(const Kernel &kernel,
   if (auto error = checkArguments(manifest, arguments))
     return error;
   const std::shared_ptr<Device> &device = kernel.device();
-  // Before anything is copied: what the manifest asks of extents and strides.
-  std::vector<ArgumentValue> anywhere = arguments;
-  constexpr uint64_t kAligned = uint64_t(1) << 32;
-  for (ArgumentValue &argument : anywhere)
-    argument.address = kAligned;
-  if (auto plan = bindLaunch(manifest, anywhere, device->properties()); !plan)
-    return plan.takeError();
+  if (auto error = checkLaunch(manifest, arguments, device->properties()))
+    return error;
   std::vector<ArgumentValue> onDevice = arguments;
   std::vector<Copy> copies;
   for (size_t i = 0; i < arguments.size(); ++i) {

@@ -41,15 +41,10 @@ Kernel::runOnHost(const launch::Manifest &manifest,
     return *error;
   if (auto error = checkArguments(manifest, arguments))
     return *error;
-  // Before anything is copied: what the manifest asks of extents and strides.
-  std::vector<ArgumentValue> anywhere = arguments;
-  constexpr uint64_t kAligned = uint64_t(1) << 32;
-  for (ArgumentValue &argument : anywhere)
-    argument.address = kAligned;
   launch::DeviceProperties properties;
   properties.multiprocessorCount = options.multiprocessorCount;
-  if (auto plan = bindLaunch(manifest, anywhere, properties); !plan)
-    return plan.takeError();
+  if (auto error = checkLaunch(manifest, arguments, properties))
+    return *error;
   sim::Device device(memoryLimit);
   std::vector<ArgumentValue> onDevice = arguments;
   std::vector<uint64_t> sizes;

@@ -26,7 +26,7 @@ struct CommandLine {
 };
 
 /// What is wrong with a path that goes to the program as JSON, if anything.
-std::string isText(const std::string &path) {
+std::string requireText(const std::string &path) {
   using Json = nlohmann::json;
   std::string text =
       Json(path).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -74,12 +74,12 @@ void addOptions(CLI::App &app, CommandLine &line) {
                  "Write each launch to this folder, as a description for "
                  "fp8-run MODULE.ptx --launch=launch-N/launch.json")
       ->type_name("FOLDER")
-      ->check(isText);
+      ->check(requireText);
   app.add_option("--ptx", settings.ptx,
                  "The folder with the PTX of the machine code that the program "
                  "loads, as compilers in Python leave it")
       ->type_name("FOLDER")
-      ->check(isText);
+      ->check(requireText);
   app.add_flag("--quiet", settings.quiet, "Print no line for each launch");
 }
 

@@ -60,6 +60,12 @@ Expected<LaunchPlan> bindLaunch(const Manifest &manifest,
                                 const std::vector<ArgumentValue> &arguments,
                                 const DeviceProperties &device);
 
+/// The checks of `bindLaunch` but for those of addresses, for callers that have
+/// not copied the arguments to the device yet.
+std::optional<Error> checkLaunch(const Manifest &manifest,
+                                 const std::vector<ArgumentValue> &arguments,
+                                 const DeviceProperties &device);
+
 /// Only the shape and dtype checks of `bindLaunch`, for callers that have no
 /// memory yet.
 std::optional<Error>
