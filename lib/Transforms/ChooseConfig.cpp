@@ -29,8 +29,9 @@ struct ChooseConfigPass
     if (gemms.empty() && problem.empty() && tuned.empty() && machine.empty() &&
         launch.empty())
       return markAllAnalysesPreserved();
-    FailureOr<ConfigChooser> chooser = ConfigChooser::create(
-        getOperation(), getArgument(), {chip, problem, tuned, machine, launch});
+    FailureOr<ConfigChooser> chooser =
+        ConfigChooser::create(getOperation(), getArgument(),
+                              {chip, problem, tuned, machine, launch, exact});
     if (failed(chooser))
       return signalPassFailure();
     for (BlockwiseGemmOp op : gemms)

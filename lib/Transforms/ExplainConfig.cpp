@@ -221,8 +221,9 @@ struct ExplainConfigPass
           << format << "'";
       return signalPassFailure();
     }
-    FailureOr<ConfigChooser> chooser = ConfigChooser::create(
-        getOperation(), getArgument(), {chip, problem, tuned, machine, launch});
+    FailureOr<ConfigChooser> chooser =
+        ConfigChooser::create(getOperation(), getArgument(),
+                              {chip, problem, tuned, machine, launch, exact});
     if (failed(chooser) ||
         failed(writeOutput(getOperation(), getArgument(), output,
                            [&](raw_ostream &os) { print(*chooser, os); })))

@@ -54,9 +54,10 @@ GemmChooser::create(ModuleOp module, StringRef chip, StringRef tuned,
     return gemms.front().emitOpError(
         "pins its configuration, so there is nothing to choose; leave the "
         "config out");
-  FailureOr<ConfigChooser> chooser = ConfigChooser::create(
-      module, "fp8-choose-config",
-      {chip.str(), /*problem=*/"", tuned.str(), machine.str(), launch.str()});
+  FailureOr<ConfigChooser> chooser =
+      ConfigChooser::create(module, "fp8-choose-config",
+                            {chip.str(), /*problem=*/"", tuned.str(),
+                             machine.str(), launch.str(), /*exact=*/true});
   if (failed(chooser))
     return failure();
   return std::unique_ptr<GemmChooser>(

@@ -292,12 +292,14 @@ Prediction KernelModel::getBounds(const Problem &problem) const {
     double heat = std::clamp((tensor - kCoolUs) / (kHotUs - kCoolUs), 0.0, 1.0);
     // SMs that idle in the last wave leave some of their power to the others.
     constexpr double kIdle = 0.65, kWarm = 0.5, kZeroShare = 0.12;
-    double waves = double(result.tiles) / machine->multiprocessors;
-    waves += kIdle * (double(result.waves) - waves);
-    std::array<double, 2> limits = {tensor, waves * blocksOfOne * powerUs};
-    tensor += heat * (combine(limits.begin(), limits.end()) - tensor);
-    tensor *= 1 - getZeros(problem, kernel) * kZeroShare *
-                      std::min(heat / kWarm, 1.0);
+    if (heat > 0) {
+      double waves = double(result.tiles) / machine->multiprocessors;
+      waves += kIdle * (double(result.waves) - waves);
+      std::array<double, 2> limits = {tensor, waves * blocksOfOne * powerUs};
+      tensor += heat * (combine(limits.begin(), limits.end()) - tensor);
+      tensor *= 1 - getZeros(problem, kernel) * kZeroShare *
+                        std::min(heat / kWarm, 1.0);
+    }
   }
   result.bounds[static_cast<int>(Bound::L2)] *=
       std::min(result.tiles, resident);

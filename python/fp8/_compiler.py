@@ -244,7 +244,7 @@ class Chooser:
             source: the module of the chooser, or one that pins a configuration.
             launch: of the candidates; None: the chooser's.
         """
-        (explained,) = explain_configurations(source, f"{self._options} launch={launch or self._launch} problem={m}x{n}x{k} top=0")
+        (explained,) = explain_configurations(source, f"{self._options} launch={launch or self._launch} problem={m}x{n}x{k} exact top=0")
         return explained
 
     def fit(self, measured: str, gpu: str) -> str:

@@ -21,6 +21,9 @@
 // STREAM: {{^}}  tile = 8 x 64 x 128, launch = programmatic, signal = wait, by the model
 // RUN: %{h100} problem=473x9216x7168" | FileCheck %s --check-prefix=NINTHS
 // NINTHS: {{^}}  tile = 128 x 144 x 128, l2_promotion = 128, launch = programmatic, edge = first, by the model
+// Rows beyond M save power, but a kernel for other M, too, may have too many of them.
+// RUN: %{h100} problem=473x9216x7168 exact" | FileCheck %s --check-prefix=EXACT
+// EXACT: {{^}}  tile = 128 x 144 x 128, l2_promotion = 128, launch = programmatic, by the model
 // With 12 columns of tiles 11 rows are computed at a time.
 // RUN: %{h100} problem=2816x2304x5120" | FileCheck %s --check-prefix=RECTANGLE
 // RECTANGLE: {{^}}  tile = 128 x 192 x 128, band = 11, launch = programmatic, edge = first, by the model

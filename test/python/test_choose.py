@@ -47,6 +47,21 @@ def test_is_the_choice_of_the_gemm(spec, chip, gpu):
         assert choice.source == "model" and choice.predicted_us > 0
 
 
+def test_an_m_that_is_known_may_end_in_zeros():
+    """The last tile stays last where rows of zeros save power: fp8.gemm knows M, and so does fp8.choose."""
+    problem = (473, 9216, 7168)
+    choice = fp8.choose(*problem, gpu=H200)
+    assert "edge" not in choice.config and choice.config == gemm_config(fp8.GemmSpec(), problem, gpu=H200)
+
+
+@pytest.mark.parametrize("first, last", [(17, 24), (121, 128), (129, 136), (1209, 1216)])
+def test_rows_of_one_multiple_get_one_kernel(first, last):
+    """All tiles have a multiple of eight rows."""
+    for n, k in ((2112, 7168), (7168, 2048), (576, 9216)):
+        assert len({gemm_config(fp8.GemmSpec(), (m, n, k), gpu=H200) for m in range(first, last + 1)}) == 1
+        assert {fp8.choose(m, n, k, gpu=H200).predicted_us for m in (first, last)} == {fp8.choose(last, n, k, gpu=H200).predicted_us}
+
+
 def test_is_what_a_call_compiles(monkeypatch):
     compiled = []
     original = _choice.compile

@@ -47,7 +47,8 @@ def Fp8ChooseConfig : Pass<"fp8-choose-config", "::mlir::ModuleOp"> {
     Option<"problem", "problem", "std::string", "\"\"", "MxNxK, the extents to assume where types leave them open">,
     Option<"tuned", "tuned", "std::string", "\"\"", "a table of measured configurations, which ./dev bench --tune writes">,
     Option<"machine", "machine", "std::string", "\"\"", "the GPU whose constants the cost model takes: a name, or a file that python3 -m fp8 calibrate wrote">,
-    Option<"launch", "launch", "std::string", "\"\"", "how to launch kernels: serial, programmatic or fastest (the default)">
+    Option<"launch", "launch", "std::string", "\"\"", "how to launch kernels: serial, programmatic or fastest (the default)">,
+    Option<"exact", "exact", "bool", "false", "take the M of problem to be exact, as fp8.gemm does; otherwise the kernel is for other M, too">
   ];
   let dependentDialects = ["::mlir::fp8::Fp8Dialect"];
 }
@@ -79,7 +80,8 @@ def Fp8ExplainConfig : Pass<"fp8-explain-config", "::mlir::ModuleOp"> {
     Option<"launch", "launch", "std::string", "\"\"", "how to launch kernels: serial, programmatic or fastest (the default)">,
     Option<"top", "top", "unsigned", "8", "how many candidates to print; 0: all">,
     Option<"format", "format", "std::string", "\"text\"", "text or json">,
-    Option<"output", "output", "std::string", "\"-\"", "the file to write; -: standard output">
+    Option<"output", "output", "std::string", "\"-\"", "the file to write; -: standard output">,
+    Option<"exact", "exact", "bool", "false", "take the M of problem to be exact, as fp8.gemm does; otherwise the kernel is for other M, too">
   ];
   let dependentDialects = ["::mlir::fp8::Fp8Dialect"];
 }

@@ -224,7 +224,7 @@ ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
 SmallVector<RankedConfig, 0>
 ConfigChooser::rank(BlockwiseGemmOp op, const GemmExtents &extents) const {
   SmallVector<RankedConfig, 0> ranked =
-      predictAll(op, extents, /*onlyBest=*/false);
+      predictAll(op, roundUp(op, extents), /*onlyBest=*/false);
   llvm::stable_sort(ranked, isFaster);
   if (auto best = findBest(ranked); best != ranked.end())
     std::rotate(ranked.begin(), best, std::next(best));
@@ -312,6 +312,7 @@ FailureOr<ConfigChooser> ConfigChooser::create(ModuleOp module, StringRef pass,
     return fail() << "launch must be serial, programmatic or fastest, but got '"
                   << options.launch << "'";
   chooser.launch = *launch;
+  chooser.hintIsExact = options.exact;
   if (options.tuned.empty())
     return chooser;
   FailureOr<TunedTable> table =
@@ -365,6 +366,13 @@ std::optional<GemmExtents> ConfigChooser::getExtents(BlockwiseGemmOp op) const {
 bool ConfigChooser::knowsM(BlockwiseGemmOp op) const {
   return !ShapedType::isDynamic(firstKnown(
       {getStaticM(op), hintIsExact ? hint[0] : ShapedType::kDynamic}));
+}
+
+GemmExtents ConfigChooser::roundUp(BlockwiseGemmOp op, GemmExtents extents) {
+  constexpr int64_t kFew = 16, kMultiple = 8;
+  if (extents.m > kFew && ShapedType::isDynamic(getStaticM(op)))
+    extents.m = llvm::alignTo(extents.m, kMultiple);
+  return extents;
 }
 
 std::optional<GemmConfig>
@@ -435,8 +443,21 @@ ConfigChooser::chooseConfig(BlockwiseGemmOp op) const {
     return chooseUnpredicted(extents);
   if (std::optional<GemmConfig> measured = lookup(op, *extents))
     return measured;
-  SmallVector<RankedConfig, 0> all =
-      predictAll(op, *extents, /*onlyBest=*/true);
+  GemmExtents rounded = roundUp(op, *extents);
+  constexpr unsigned kMost = 1 << 16;
+  if (chosen.size() >= kMost)
+    chosen.clear();
+  auto [known, isNew] = chosen.try_emplace(
+      {op, knowsM(op), rounded.m, rounded.n, rounded.k, rounded.batch});
+  if (isNew)
+    known->second = chooseBest(op, rounded);
+  return known->second;
+}
+
+std::optional<GemmConfig>
+ConfigChooser::chooseBest(BlockwiseGemmOp op,
+                          const GemmExtents &extents) const {
+  SmallVector<RankedConfig, 0> all = predictAll(op, extents, /*onlyBest=*/true);
   auto best = findBest(all);
   if (best == all.end())
     return chooseUnpredicted(extents);

@@ -52,6 +52,7 @@ enum class LaunchChoice {
 /// The options of a pass that chooses.
 struct ChooserOptions {
   std::string chip, problem, tuned, machine, launch;
+  bool exact = false; ///< the kernel is for the M of `problem` alone
 };
 
 /// What of a candidate no extent can change, so that it is worked out once for
@@ -81,10 +82,7 @@ public:
 
   /// Replaces M, N and K of the options: each an extent, or
   /// ShapedType::kDynamic.
-  void setHint(const std::array<int64_t, 3> &extents) {
-    hint = extents;
-    hintIsExact = true;
-  }
+  void setHint(const std::array<int64_t, 3> &extents) { hint = extents; }
 
   const chip::Chip &getChip() const { return chip; }
   const chip::Machine &getMachine() const { return *chip.machine; }
@@ -127,6 +125,11 @@ private:
     std::optional<Candidate> last, first;
   };
 
+  /// The extents by which candidates are ranked: with M rounded up to rows of
+  /// which all tiles are multiples, for M that differ in less get the same
+  /// configuration. A few rows, and an M in the op's types, stay as they are.
+  static GemmExtents roundUp(BlockwiseGemmOp op, GemmExtents extents);
+
   /// The candidates for the extents that can be kernels, in no order; with
   /// `onlyBest` some that are slower than others may be left out.
   SmallVector<RankedConfig, 0> predictAll(BlockwiseGemmOp op,
@@ -137,6 +140,10 @@ private:
   /// of fewer tiles that is as good.
   SmallVector<RankedConfig, 0> rank(BlockwiseGemmOp op,
                                     const GemmExtents &extents) const;
+
+  /// The configuration that is predicted to be the fastest.
+  std::optional<GemmConfig> chooseBest(BlockwiseGemmOp op,
+                                       const GemmExtents &extents) const;
 
   /// The configuration where nothing is predicted: none, or only the launch.
   std::optional<GemmConfig>
@@ -155,7 +162,7 @@ private:
   std::shared_ptr<const MachineFile> measured; ///< null if it is built in
   /// M, N and K, or ShapedType::kDynamic.
   std::array<int64_t, 3> hint;
-  bool hintIsExact = false; ///< the kernel serves no other problem
+  bool hintIsExact = false; ///< the kernel is for the M of the hint alone
   std::optional<TunedTable> table;
   LaunchChoice launch = LaunchChoice::Fastest;
   /// Of the ops that were asked about: the candidates by what tells them apart,
@@ -165,6 +172,12 @@ private:
   mutable DenseMap<Operation *,
                    std::unordered_map<const TunedTable::Entry *, EitherEdge>>
       entries;
+  /// What was chosen for rounded extents: whether M is known, M, N, K and the
+  /// batch.
+  mutable DenseMap<
+      std::tuple<Operation *, int, int64_t, int64_t, int64_t, int64_t>,
+      std::optional<GemmConfig>>
+      chosen;
   /// What was chosen last, to begin with: it changes no choice.
   mutable DenseMap<Operation *, uint64_t> lastBest;
 };
