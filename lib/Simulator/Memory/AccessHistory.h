@@ -28,7 +28,15 @@ public:
 
   /// A read of these bytes.
   void read(uint64_t address, uint64_t count, uint32_t number) {
-    update(address, count, [=](Latest &latest) { latest.read = number; });
+    read(address, count, number, [](uint32_t) { return false; });
+  }
+  /// Likewise; reads that `stays` is true of remain the latest.
+  template <typename F>
+  void read(uint64_t address, uint64_t count, uint32_t number, F stays) {
+    update(address, count, [&](Latest &latest) {
+      if (!stays(latest.read))
+        latest.read = number;
+    });
   }
   /// A write of these bytes: the reads before it are forgotten.
   void write(uint64_t address, uint64_t count, uint32_t number) {

@@ -16,17 +16,23 @@ uint32_t AccessShadow::newList() {
   return list;
 }
 
-/// Before another agent's read takes its place.
-void AccessShadow::keepRead(Accesses &part) {
-  if (!part.others)
-    part.others = newList();
-  std::vector<AccessTag> &others = lists[part.others];
-  for (AccessTag &other : others)
-    if (other.agent() == part.read.agent()) {
-      other = part.read;
+void AccessShadow::keep(uint32_t &list, AccessTag tag) {
+  if (!list)
+    list = newList();
+  for (AccessTag &other : lists[list])
+    if (other.agent() == tag.agent()) {
+      other = tag;
       return;
     }
-  others.push_back(part.read);
+  lists[list].push_back(tag);
+}
+
+uint32_t AccessShadow::copy(uint32_t list) {
+  if (!list)
+    return 0;
+  uint32_t made = newList();
+  lists[made] = lists[list];
+  return made;
 }
 
 void AccessShadow::split(Granule &granule) {
@@ -38,11 +44,9 @@ void AccessShadow::split(Granule &granule) {
   freePages.pop_back();
   Page &page = pages[granule.page - 1];
   page.fill(granule);
-  if (!granule.others)
-    return;
   for (uint32_t byte = 1; byte < kGranule; ++byte) {
-    page[byte].others = newList();
-    lists[page[byte].others] = lists[granule.others];
+    page[byte].others = copy(granule.others);
+    page[byte].writers = copy(granule.writers);
   }
 }
 
@@ -50,10 +54,13 @@ void AccessShadow::merge(Granule &granule) {
   const Page &page = pages[granule.page - 1];
   for (uint32_t byte = kGranule - 1; byte > 0; --byte)
     if (page[byte].write != page[0].write || page[byte].read != page[0].read ||
-        others(page[byte]) != others(page[0]))
+        others(page[byte]) != others(page[0]) ||
+        writers(page[byte]) != writers(page[0]))
       return;
-  for (uint32_t byte = 1; byte < kGranule; ++byte)
-    forgetOthers(page[byte]);
+  for (uint32_t byte = 1; byte < kGranule; ++byte) {
+    forget(page[byte].others);
+    forget(page[byte].writers);
+  }
   static_cast<Accesses &>(granule) = page[0];
   freePages.push_back(granule.page);
   granule.page = 0;

@@ -22,6 +22,9 @@ struct Accesses {
   /// Of a part that several agents have read since that write: the place of the
   /// others in a table; 0: there are none.
   uint32_t others = 0;
+  /// Likewise of strong writes by other agents, if the last is a strong one
+  /// that nothing orders behind them.
+  uint32_t writers = 0;
 };
 
 class AccessShadow {
@@ -39,6 +42,10 @@ public:
   /// The last read by each of the other agents.
   const std::vector<AccessTag> &others(const Accesses &part) const {
     return lists[part.others];
+  }
+  /// The last write by each of the other agents.
+  const std::vector<AccessTag> &writers(const Accesses &part) const {
+    return lists[part.writers];
   }
 
   /// Calls f(offset, bytes, part) for the parts of `count` bytes from `begin`
@@ -73,12 +80,22 @@ public:
 
   void markRead(Accesses &part, AccessTag tag) {
     if (!part.read.none() && part.read.agent() != tag.agent())
-      keepRead(part);
+      keep(part.others, part.read);
     part.read = tag;
   }
   void markWritten(Accesses &part, AccessTag tag) {
-    forgetOthers(part);
-    part = {tag, {}, 0};
+    forget(part.others);
+    forget(part.writers);
+    part = {tag, {}, 0, 0};
+  }
+  /// A strong write, which may come before those of others.
+  void addWritten(Accesses &part, AccessTag tag) {
+    forget(part.others);
+    if (!part.write.none() && part.write.agent() != tag.agent())
+      keep(part.writers, part.write);
+    part.write = tag;
+    part.read = {};
+    part.others = 0;
   }
 
 private:
@@ -90,7 +107,7 @@ private:
   std::vector<Granule> granules;
   std::vector<Page> pages;
   std::vector<uint32_t> freePages;
-  /// The reads by others. The first list is empty.
+  /// Accesses by others. The first list is empty.
   std::vector<std::vector<AccessTag>> lists;
   std::vector<uint32_t> freeLists;
 
@@ -98,13 +115,15 @@ private:
   /// Makes the granule one part if its bytes are alike.
   void merge(Granule &granule);
   uint32_t newList();
-  void keepRead(Accesses &part);
-  void forgetOthers(const Accesses &part) {
-    if (!part.others)
+  /// Adds an access to a list, of each agent the last.
+  void keep(uint32_t &list, AccessTag tag);
+  void forget(uint32_t list) {
+    if (!list)
       return;
-    lists[part.others].clear();
-    freeLists.push_back(part.others);
+    lists[list].clear();
+    freeLists.push_back(list);
   }
+  uint32_t copy(uint32_t list);
 
   template <typename F>
   void eachByte(Granule &granule, uint32_t begin, uint32_t first, uint32_t last,

@@ -84,11 +84,15 @@ void ClusterAccesses::append(const GlobalRange &range, uint32_t number) {
       {range.address, uint32_t(range.count), number, range.write});
 }
 
-void ClusterAccesses::note(const GlobalRange &range, uint32_t number) {
+void ClusterAccesses::note(const GlobalActor &actor, const GlobalRange &range,
+                           uint32_t number) {
   if (range.write)
     history.write(range.address, range.count, number);
   else
-    history.read(range.address, range.count, number);
+    // The read of an atomic does not hide a weak one that its write races with.
+    history.read(range.address, range.count, number, [&](uint32_t before) {
+      return actor.strong && !ordered(actor, before);
+    });
   append(range, number);
 }
 
@@ -96,7 +100,7 @@ std::optional<GlobalRace> ClusterAccesses::record(const GlobalActor &actor,
                                                   const GlobalRange &range) {
   uint32_t mine = numberOf(actor);
   std::optional<GlobalRace> race = findRace(actor, range, mine);
-  note(range, mine);
+  note(actor, range, mine);
   return race;
 }
 
@@ -105,7 +109,7 @@ bool ClusterAccesses::recordOrdered(const GlobalActor &actor,
   uint32_t mine = numberOf(actor);
   if (findRace(actor, range, mine))
     return false;
-  note(range, mine);
+  note(actor, range, mine);
   return true;
 }
 

@@ -103,7 +103,8 @@ private:
 
   uint32_t numberOf(const GlobalActor &actor);
   void append(const GlobalRange &range, uint32_t number);
-  void note(const GlobalRange &range, uint32_t number);
+  void note(const GlobalActor &actor, const GlobalRange &range,
+            uint32_t number);
   bool ordered(const GlobalActor &actor, uint32_t number) const;
   std::optional<GlobalRace> findRace(const GlobalActor &actor,
                                      const GlobalRange &range,

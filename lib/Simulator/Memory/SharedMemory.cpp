@@ -92,13 +92,38 @@ bool SharedMemory::ordered(const WarpOrder &warp, AccessTag tag) const {
   return tag.none() || warp.knows(tag);
 }
 
+bool SharedMemory::isStrong(AccessTag tag) const {
+  return !tag.none() && context.program.code[tag.instruction()].strong;
+}
+
+bool SharedMemory::mayMeet(const WarpOrder &warp, AccessTag tag,
+                           Strength strength) const {
+  if (ordered(warp, tag))
+    return true;
+  return strength != Strength::Weak && isStrong(tag);
+}
+
 AccessTag SharedMemory::unorderedRead(const WarpOrder &warp,
-                                      const Accesses &part) const {
-  if (!ordered(warp, part.read))
+                                      const Accesses &part,
+                                      Strength strength) const {
+  if (!mayMeet(warp, part.read, strength))
     return part.read;
   for (AccessTag other : shadow.others(part))
-    if (!ordered(warp, other))
+    if (!mayMeet(warp, other, strength))
       return other;
+  return {};
+}
+
+AccessTag SharedMemory::unorderedWrite(const WarpOrder &warp,
+                                       const Accesses &part,
+                                       Strength strength) const {
+  if (!mayMeet(warp, part.write, strength))
+    return part.write;
+  // Of atomics that race with a weak read the last may be the reader's own.
+  if (strength == Strength::Weak)
+    for (AccessTag other : shadow.writers(part))
+      if (!ordered(warp, other))
+        return other;
   return {};
 }
 
@@ -228,7 +253,6 @@ SharedMemory::Found SharedMemory::checkRead(WarpOrder &warp, const Inst &inst,
     return Found::Nothing;
   bool told = met == Obstacle::InUse; // one error an access
   bool unwritten = false;
-  bool check = context.checksOrder && strength == Strength::Weak;
   uint32_t offset = uint32_t(wide);
   AccessTag mine = warp.tag(inst);
   if (context.checksOrder)
@@ -236,12 +260,14 @@ SharedMemory::Found SharedMemory::checkRead(WarpOrder &warp, const Inst &inst,
   AccessTag good;
   shadow.eachPart(offset, count, AccessShadow::kGranule,
                   [&](uint32_t at, uint32_t, Accesses &part) {
-                    AccessTag tag = part.write;
-                    unwritten |= tag.none();
-                    if (tag != good && check && !told && !ordered(warp, tag))
-                      told = reportRace(raceOfRead(warp, tag), warp, inst, lane,
-                                        at, tag, true, false);
-                    good = tag;
+                    unwritten |= part.write.none();
+                    if (context.checksOrder && !told &&
+                        (part.write != good || part.writers))
+                      if (AccessTag tag = unorderedWrite(warp, part, strength);
+                          !tag.none())
+                        told = reportRace(raceOfRead(warp, tag), warp, inst,
+                                          lane, at, tag, true, false);
+                    good = part.write;
                     shadow.markRead(part, mine);
                   });
   if (!told && (unwritten || undefined.find(offset, count)))
@@ -258,8 +284,7 @@ bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
   uint32_t offset = uint32_t(wide);
   AccessTag mine = warp.tag(inst);
   undefined.clear(offset, count);
-  bool check = context.checksOrder && strength == Strength::Weak &&
-               met == Obstacle::None;
+  bool check = context.checksOrder && met == Obstacle::None;
   // Two warps that store the same value do no harm.
   auto firstChanged = [&](uint32_t at, uint32_t end) {
     while (value && at < end && bytes[at] == value[at - offset])
@@ -268,16 +293,21 @@ bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
   };
   shadow.eachPart(offset, count, AccessShadow::kGranule,
                   [&](uint32_t at, uint32_t size, Accesses &part) {
-                    bool after = !check || ordered(warp, part.write);
-                    AccessTag other = !after  ? part.write
-                                      : check ? unorderedRead(warp, part)
-                                              : AccessTag();
+                    bool after = !check || mayMeet(warp, part.write, strength);
+                    AccessTag other = !after ? part.write
+                                      : check
+                                          ? unorderedRead(warp, part, strength)
+                                          : AccessTag();
                     uint32_t end = at + size;
                     if (!other.none())
                       if (uint32_t byte = firstChanged(at, end); byte < end)
                         check = !reportRace(Rule::Race, warp, inst, lane, byte,
                                             other, !after, true);
-                    shadow.markWritten(part, mine);
+                    if (strength != Strength::Weak && isStrong(part.write) &&
+                        (part.writers || !ordered(warp, part.write)))
+                      shadow.addWritten(part, mine);
+                    else
+                      shadow.markWritten(part, mine);
                   });
   return true;
 }
@@ -290,16 +320,18 @@ bool SharedMemory::accessOrdered(WarpOrder &warp, const Inst &inst,
     return false;
   bool good = true;
   AccessTag before; // the latest write that comes before
-  shadow.eachPart(offset, count, AccessShadow::kGranule,
-                  [&](uint32_t, uint32_t, const Accesses &part) {
-                    if (part.write != before) {
-                      good &= !context.checksOrder || ordered(warp, part.write);
-                      before = part.write;
-                    }
-                    good &= write ? !context.checksOrder ||
-                                        unorderedRead(warp, part).none()
-                                  : !part.write.none();
-                  });
+  shadow.eachPart(
+      offset, count, AccessShadow::kGranule,
+      [&](uint32_t, uint32_t, const Accesses &part) {
+        if (part.write != before) {
+          good &= !context.checksOrder ||
+                  (ordered(warp, part.write) && !part.writers);
+          before = part.write;
+        }
+        good &= write ? !context.checksOrder ||
+                            unorderedRead(warp, part, Strength::Weak).none()
+                      : !part.write.none();
+      });
   if (!good)
     return false;
   const AccessTag mine = warp.tag(inst);

@@ -161,8 +161,16 @@ private:
                   const SharedRun &run, AccessTag tag, Proxy proxy,
                   Obstacle met, InOrder &good);
   bool ordered(const WarpOrder &warp, AccessTag tag) const;
-  /// What has read a part and `warp` does not know of, or none.
-  AccessTag unorderedRead(const WarpOrder &warp, const Accesses &part) const;
+  bool isStrong(AccessTag tag) const;
+  /// Whether an access of `warp` is no race with that one: it comes after, or
+  /// both are strong.
+  bool mayMeet(const WarpOrder &warp, AccessTag tag, Strength strength) const;
+  /// What has read a part, or written it, and races with an access of `warp`,
+  /// or none.
+  AccessTag unorderedRead(const WarpOrder &warp, const Accesses &part,
+                          Strength strength) const;
+  AccessTag unorderedWrite(const WarpOrder &warp, const Accesses &part,
+                           Strength strength) const;
   /// Returns whether it is an error.
   bool reportRace(Rule rule, WarpOrder &warp, const Inst &inst, int lane,
                   uint32_t offset, AccessTag other, bool otherWrites,

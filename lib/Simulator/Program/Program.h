@@ -84,6 +84,7 @@ struct Inst {
   bool leaves = false;         ///< lanes that execute it do not go on behind it
   bool exclusive = false; ///< other clusters notice it, or it notices them:
                           ///< executes while no other cluster runs
+  bool strong = false;    ///< accesses memory, and not weakly (PTX ISA 8.3)
   TensorOp tensorOp = TensorOp::None;
   uint8_t destinations = 0;
   uint8_t sources = 0;

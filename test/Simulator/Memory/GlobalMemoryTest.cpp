@@ -91,6 +91,9 @@ TEST(GlobalMemory, Atomics) {
               4);
   expectRace("@%p0 st.global.u32 [%out], 7; @%p1 red.global.add.u32 [%out], 1;",
              "with no synchronisation after ");
+  expectRace("@%p0 ld.global.u32 %r0, [%out]; @%p1 atom.global.add.u32 %r0, "
+             "[%out], 1;",
+             "with no synchronisation ");
   expectRight("@%p2 st.global.u32 [%out], 7; bar.sync 0; "
               "red.global.add.u32 [%out], 1; bar.sync 0; "
               "@%p5 st.global.u32 [%out], 8;");

@@ -283,7 +283,8 @@ bool fp8::sim::decodeAccess(Decoder &d, Inst &i, bool isLoad) {
   access.space = takeSpace(d);
   if (perhapsFrame && isFrameAccess(d))
     access.space = AccessSpace::Local;
-  i.exclusive = access.strength != Strength::Weak && mayBeGlobal(access.space);
+  i.strong = access.strength != Strength::Weak;
+  i.exclusive = i.strong && mayBeGlobal(access.space);
   d.take("nc");
   d.dropCacheHints();
   int vector = d.takeOneOf({"v2", "v4", "v8"});

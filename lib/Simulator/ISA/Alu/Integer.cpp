@@ -245,8 +245,11 @@ Flow carry(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
   uint64_t *flag = w.row(i.get<CarryFlag>().row);
   forLanes(mask, [&](int l) {
-    unsigned __int128 x = T(a[l]), y = T(b[l]), in = In ? flag[l] & 1 : 0;
-    unsigned __int128 r = Subtract ? x - y - in : x + y + in;
+    // A subtraction adds the complement, so that the flag is clear after a
+    // borrow. ptxas folds `sub.cc` in front of `addc` so, and nvcc's division
+    // of 128 bits relies on it.
+    unsigned __int128 x = T(a[l]), y = T(Subtract ? ~b[l] : b[l]),
+                      in = In ? flag[l] & 1 : Subtract, r = x + y + in;
     d[l] = uint64_t(T(r));
     if (Out)
       flag[l] = uint64_t(r >> (sizeof(T) * 8)) & 1;

@@ -222,6 +222,43 @@ done:)";
           96, 96, kShared);
 }
 
+TEST(Memory, AtomicsRaceWithWeakAccesses) {
+  // All warps add, and lane 0 reads or has accessed before, in any order.
+  const std::pair<const char *, const char *> cases[] = {
+      {"", "@%p0 ld.shared.u32 %r0, [s];"},
+      {"@%p0 ld.shared.u32 %r0, [s];", ""},
+      {"@%p0 st.shared.u32 [s], 7;", ""},
+      {"@%p0 ld.volatile.shared.u32 %r1, [s]; @%p0 ld.shared.u32 %r0, [s];",
+       ""}};
+  for (const auto &[before, after] : cases) {
+    std::string body = R"(
+  setp.eq.u32 %p0, %t, 0;
+  @%p0 st.shared.u32 [s], 0; bar.sync 0;
+  /*before*/
+  atom.shared.add.u32 %r1, [s], 1;
+  /*sync*/
+  /*after*/)";
+    body = replaced(replaced(body, "/*before*/", before), "/*after*/", after);
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+      Options options;
+      options.scheduleSeed = seed;
+      Report report;
+      compute(body, 96, 96, kShared, &report, options);
+      EXPECT_TRUE(has(report, ErrorKind::Race)) << body << "seed " << seed;
+    }
+  }
+  // A barrier, or strong accesses alone.
+  for (const char *body :
+       {"setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u32 [s], 0; bar.sync 0; "
+        "atom.shared.add.u32 %r1, [s], 1; bar.sync 0; ld.shared.u32 %r0, [s]; "
+        "st.global.u32 [%o], %r0;",
+        "setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u32 [s], 0; bar.sync 0; "
+        "atom.shared.add.u32 %r1, [s], 1; ld.volatile.shared.u32 %r0, [s]; "
+        "atom.shared.add.u32 %r1, [s], 1; bar.sync 0; ld.shared.u32 %r0, [s]; "
+        "st.global.u32 [%o], %r0;"})
+    compute(body, 96, 96, kShared);
+}
+
 TEST(Memory, OneLaneDoesNotKnowOfTheOthers) {
   // Lane 0 of warp 0 signals for its warp, and warp 1 overwrites what it read.
   std::string body = R"(

@@ -68,6 +68,16 @@ TEST(Alu, IntegerArithmetic) {
   EXPECT_EQ(one("add.sat.s32 %r0, 0x7fffffff, 5;"), 0x7fffffffu);
   EXPECT_EQ(one("add.cc.u32 %r1, 0xffffffff, 1; addc.u32 %r0, 5, 0;"), 6u);
   EXPECT_EQ(one("sub.cc.u32 %r1, 0, 1; subc.u32 %r0, 5, 0;"), 4u);
+  // The flag is a carry: a borrow clears it, as ptxas folds these.
+  EXPECT_EQ(one("sub.cc.u32 %r1, 1, 2; addc.u32 %r0, 0, 0;"), 0u);
+  EXPECT_EQ(one("sub.cc.u32 %r1, 2, 1; addc.u32 %r0, 0, 0;"), 1u);
+  EXPECT_EQ(one("add.cc.u32 %r1, 1, 2; subc.u32 %r0, 0, 0;"), uint32_t(-1));
+  EXPECT_EQ(one("sub.cc.u32 %r1, 5, 5; subc.cc.u32 %r1, 3, 3; subc.u32 %r0, 9, "
+                "4;"),
+            5u);
+  EXPECT_EQ(one("sub.cc.u64 %d0, 0, 1; subc.u64 %d0, 5, 0; cvt.u32.u64 %r0, "
+                "%d0;"),
+            4u);
   EXPECT_EQ(one("mad.lo.cc.u32 %r1, 0x10000, 0x10000, 0; madc.hi.u32 %r0, "
                 "0x10000, 0x10000, 4;"),
             5u);
