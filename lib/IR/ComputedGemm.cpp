@@ -110,6 +110,11 @@ LogicalResult mlir::fp8::verifyComputedGemm(Operation *op, Attribute value) {
       return op->emitOpError()
              << "'" << name << "' of attribute '" << ComputedGemm::kAttrName
              << "' must be an integer";
+    constexpr unsigned kMostBits = 64;
+    if (number.getValue().getSignificantBits() > kMostBits)
+      return op->emitOpError()
+             << "'" << name << "' of attribute '" << ComputedGemm::kAttrName
+             << "' must be an integer of 64 bits";
     int64_t value = number.getValue().getSExtValue();
     if (name == kBBlock) {
       if (llvm::is_contained(gemm::kBBlocks, value))

@@ -166,11 +166,14 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
     auto size = dyn_cast<DictionaryAttr>(value);
     auto isPositive = [&](StringRef part) {
       auto number = size ? size.getAs<IntegerAttr>(part) : IntegerAttr();
-      return number && number.getValue().isStrictlyPositive();
+      constexpr unsigned kMostBits = 31;
+      return number && number.getValue().isStrictlyPositive() &&
+             number.getValue().getActiveBits() <= kMostBits;
     };
-    return expect(isPositive("ctas") && isPositive("stamps") &&
-                      size.size() == 2 && isa<ModuleOp>(op),
-                  "{ctas, stamps}, both at least 1, on a module");
+    return expect(
+        isPositive("ctas") && isPositive("stamps") && size.size() == 2 &&
+            isa<ModuleOp>(op),
+        "{ctas, stamps}, both at least 1 and below 2^31, on a module");
   }
   if (name == kWaitTableAttrName || name == kProfileTableAttrName)
     return expect(isa<DictionaryAttr>(value) && isa<FunctionOpInterface>(op),

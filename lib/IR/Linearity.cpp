@@ -319,6 +319,19 @@ bool Checker::collectUsesOfLent(Value lent, Operation *lender,
   return true;
 }
 
+/// True if a region of the op takes or gives fewer values than the op has
+/// results.
+static bool lacksValues(Operation *op) {
+  unsigned results = op->getNumResults();
+  return llvm::any_of(op->getRegions(), [&](Region &region) {
+    if (region.empty() || region.front().empty())
+      return true;
+    bool takesFew =
+        isa<LoopLikeOpInterface>(op) && region.getNumArguments() <= results;
+    return takesFew || region.front().back().getNumOperands() < results;
+  });
+}
+
 /// True if the ops whose control flow the check asks for are well formed. The
 /// check runs before they are verified, and their interfaces trust them.
 static bool isWellFormed(Operation *function) {
@@ -338,12 +351,18 @@ static bool isWellFormed(Operation *function) {
         llvm::is_contained(op->getOperands(), Value()))
       return WalkResult::interrupt();
     bool matters = op->getNumRegions() || op->getNumSuccessors() ||
+                   isa<RegionBranchOpInterface>(op) ||
                    llvm::any_of(op->getOperandTypes(), isLinearType) ||
                    llvm::any_of(op->getResultTypes(), isLinearType);
-    if (op == function || !matters || !op->getRegisteredInfo())
+    if (!matters || !op->getRegisteredInfo())
       return WalkResult::advance();
-    return failed(op->getName().verifyInvariants(op)) ? WalkResult::interrupt()
-                                                      : WalkResult::advance();
+    OperationName name = op->getName();
+    if (failed(name.verifyInvariants(op)))
+      return WalkResult::interrupt();
+    // Values of wrong types can be followed, and those that are missing cannot.
+    return failed(name.verifyRegionInvariants(op)) && lacksValues(op)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
   });
   return !result.wasInterrupted();
 }

@@ -34,6 +34,8 @@ static void addLinearPasses(OpPassManager &pm,
                             const GemmToPTXOptions &options) {
   // Of kernels only: a function that launches one stays the only one that does.
   pm.nest<gpu::GPUModuleOp>().addPass(createInlinerPass());
+  // Helpers whose only calls were dead.
+  pm.nest<gpu::GPUModuleOp>().addPass(createSymbolDCEPass());
   pm.addPass(createFp8FlattenScopes());
   pm.addPass(createFp8LowerTileLoops());
   // Before loops are copied, which makes the proof longer.

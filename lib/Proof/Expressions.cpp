@@ -75,7 +75,7 @@ ExprId ProcessExpressions::makeOpaque(Value value) {
     stream << ' ' << attribute.getValue();
   // Casts that keep a number are not seen, so that one number may have several
   // types.
-  if (isa<arith::ArithDialect>(op->getDialect()))
+  if (!isa<memref::LoadOp>(op))
     stream << " of " << op->getOperand(0).getType() << " to "
            << value.getType();
   return table.getOpaque(name, operands, Scope::Launch,
@@ -172,12 +172,14 @@ std::optional<ExprId> ProcessExpressions::computeBool(Operation *op) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-/// True if a cast may drop bits of what is counted in a launch.
+/// True if the result may lack bits of what is counted in a launch: a cast
+/// drops them, and arithmetic wraps.
 static bool isNarrow(Operation *op) {
   constexpr unsigned kLeast = 32;
-  return isa<arith::IndexCastOp, arith::IndexCastUIOp>(op) &&
-         op->getResult(0).getType().isInteger() &&
-         op->getResult(0).getType().getIntOrFloatBitWidth() < kLeast;
+  Type type = op->getResult(0).getType();
+  return !isa<arith::SelectOp>(op) && type.isInteger() &&
+         type.getIntOrFloatBitWidth() > 1 &&
+         type.getIntOrFloatBitWidth() < kLeast;
 }
 
 ExprId ProcessExpressions::computeArith(Operation *op) {
@@ -312,6 +314,19 @@ ExprId ProcessExpressions::getExtent(int64_t argument, int64_t axis) {
        Scope::Launch, 0, std::nullopt, std::nullopt});
 }
 
+ExprId ProcessExpressions::getLane() {
+  return table.getParameter(
+      {"the lane's number", Scope::Thread, 0, 31, std::nullopt});
+}
+
+/// What a role's argument is in front of the role.
+static Value getOutside(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto role = argument ? dyn_cast<RoleOp>(argument.getOwner()->getParentOp())
+                       : RoleOp();
+  return role ? role.getInits()[argument.getArgNumber()] : value;
+}
+
 ExprId ProcessExpressions::getBound(scf::ForOp loop, Value bound) {
   if (loop.getUnsignedCmp() && !nonNegative.contains(bound))
     return table.getOpaque("a bound of an unsigned loop, which may be negative",
@@ -373,14 +388,12 @@ ExprId ProcessExpressions::compute(Value value) {
         return id.getDimension() == gpu::Dimension::x ? getRank()
                                                       : table.getConstant(0);
       })
-      .Case([&](gpu::LaneIdOp) {
-        return table.getParameter(
-            {"the lane's number", Scope::Thread, 0, 31, std::nullopt});
-      })
+      .Case([&](gpu::LaneIdOp) { return getLane(); })
       .Case([&](memref::DimOp dim) -> ExprId {
-        auto argument = dyn_cast<BlockArgument>(dim.getSource());
+        auto argument = dyn_cast<BlockArgument>(getOutside(dim.getSource()));
         std::optional<int64_t> index = dim.getConstantIndex();
-        if (!argument || !index)
+        if (!argument || !index ||
+            !isa<FunctionOpInterface>(argument.getOwner()->getParentOp()))
           return makeOpaque(value);
         return getExtent(argument.getArgNumber(), *index);
       })

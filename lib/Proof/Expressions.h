@@ -28,6 +28,8 @@ public:
   ::fp8::proof::ExprId get(Value value);
   /// One of the loop's bounds. What is negative is large to an unsigned loop.
   ::fp8::proof::ExprId getBound(scf::ForOp loop, Value bound);
+  /// The number of the lane.
+  ::fp8::proof::ExprId getLane();
   /// Makes the number of a CTA out of those of its cluster and of its place
   /// there. `inPair`: its number in its pair, in a kernel of CTA pairs.
   void followRank(std::optional<int64_t> inPair);

@@ -3,6 +3,7 @@
 
 #include "fp8/Proof/Extract.h"
 
+#include "Fills.h"
 #include "PlainMemory.h"
 #include "RoleWalker.h"
 #include "Uniformity.h"
@@ -22,7 +23,7 @@ public:
   Extractor(FunctionOpInterface function, const KernelPlan &plan, Aspect aspect,
             ArrayRef<Mark> marks, bool byRank)
       : function(function), plan(plan), aspect(aspect), marks(marks),
-        byRank(byRank), flow(function) {}
+        byRank(byRank), flow(function), ranges(function) {}
 
   KernelSkeleton extract();
 
@@ -43,7 +44,9 @@ private:
   /// Finds out what the aspect is about.
   void follow();
   /// True if the aspect has no question that the roles' steps have to answer.
-  bool isShownByText() const;
+  bool isShownByText();
+  /// True if a role chooses rows of A scales that may not be in their tile.
+  bool choosesRows();
   /// Adds the process of a role in the CTAs of a class.
   void addProcess(RoleOp role, unsigned cta);
   /// Takes ends that no statement works on out of their channels.
@@ -59,6 +62,7 @@ private:
   ArrayRef<Mark> marks;
   bool byRank; ///< each CTA of a cluster of two is a class
   HandleFlow flow;
+  IntegerRanges ranges;
   KernelSkeleton result;
   SmallVector<CtaClass> classes;
   unsigned numRings = 0;
@@ -235,8 +239,18 @@ void Extractor::follow() {
   }
 }
 
-bool Extractor::isShownByText() const {
-  return (aspect == Aspect::Ownership && !contents->hasDoubts()) ||
+bool Extractor::choosesRows() {
+  return function
+      ->walk([&](PromoteOp promote) {
+        return Fills::isRowShown(promote, ranges) ? WalkResult::advance()
+                                                  : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+bool Extractor::isShownByText() {
+  return (aspect == Aspect::Ownership && !contents->hasDoubts() &&
+          !choosesRows()) ||
          (aspect == Aspect::Arrays && memory->getRules().empty());
 }
 
@@ -265,9 +279,9 @@ void Extractor::addProcess(RoleOp role, unsigned cta) {
         ends.contains(operand) ? getEnd(operand, cta) : -1));
   RoleWalker walker(result, plan, flow, classes[cta], role);
   if (gemm)
-    walker.followNumbers(role, *gemm);
+    walker.followNumbers(role, *gemm, ranges);
   else if (aspect == Aspect::Ownership)
-    walker.followFills(role, *contents, cta);
+    walker.followFills(role, *contents, cta, ranges);
   else if (aspect == Aspect::Accesses)
     walker.followAccesses(role, *contents, cta);
   else if (memory)

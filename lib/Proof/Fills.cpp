@@ -59,7 +59,15 @@ bool Fills::follows(Operation *op) const {
          !contents.getRead(op).empty();
 }
 
+bool Fills::isRowShown(PromoteOp promote, IntegerRanges &ranges) {
+  Value row = promote.getARow();
+  return !row || ranges.isBelow(row, promote.getAScale().getType().getRows());
+}
+
 SmallVector<Value> Fills::getIntegers(Operation *op) const {
+  auto promote = dyn_cast<PromoteOp>(op);
+  if (promote && !isRowShown(promote, ranges))
+    return {promote.getARow()};
   auto mma = dyn_cast<MmaOp>(op);
   if (!mma || !mma.getAccumulate())
     return {};
@@ -136,6 +144,14 @@ void Fills::walkOp(Operation *op) {
   auto mma = dyn_cast<MmaOp>(op);
   for (const SlotUse &use : contents.getRead(op))
     requireWritten(use, /*readsPair=*/mma != nullptr);
+  if (auto promote = dyn_cast<PromoteOp>(op);
+      promote && !isRowShown(promote, ranges)) {
+    ExprId row = expressions.get(promote.getARow()),
+           rows = constant(promote.getAScale().getType().getRows());
+    require(table.get(Expr::And, {atLeast(row, constant(0)),
+                                  table.get(Expr::Less, {row, rows})}),
+            "the row of the A scales must be one of the tile in " + role);
+  }
   if (mma)
     walkMma(mma);
 }

@@ -4,6 +4,7 @@
 #ifndef FP8_LIB_PROOF_FILLS_H
 #define FP8_LIB_PROOF_FILLS_H
 
+#include "IntegerRanges.h"
 #include "Labels.h"
 #include "SlotContents.h"
 
@@ -18,9 +19,14 @@ class Fills : public Labels {
 public:
   /// `cta`: the number of the class of CTAs that the role is walked for.
   Fills(KernelSkeleton &kernel, ProcessExpressions &expressions,
-        const SlotContents &contents, unsigned cta, std::string role)
+        const SlotContents &contents, unsigned cta, std::string role,
+        IntegerRanges &ranges)
       : Labels(kernel, expressions), contents(contents), cta(cta),
-        role(std::move(role)) {}
+        role(std::move(role)), ranges(ranges) {}
+
+  /// True if the text shows that the row of the A scales is in their tile, or
+  /// if there is none.
+  static bool isRowShown(PromoteOp promote, IntegerRanges &ranges);
 
   unsigned getSize(Type type) const override;
   unsigned getFirstField(Type stage) const override;
@@ -44,6 +50,7 @@ private:
   const SlotContents &contents;
   unsigned cta;
   std::string role; ///< for messages: "role "C""
+  IntegerRanges &ranges;
 };
 
 } // namespace mlir::fp8

@@ -118,6 +118,10 @@ static bool writesOneValue(Operation *write) {
 /// True if the index differs between all threads that run the op: the number of
 /// the lane in a warp, or that of the thread, and what all have.
 static bool isOfThread(Value index, bool isOneWarp) {
+  constexpr unsigned kLeastBits = 32; // that hold each number of a thread
+  if (index.getType().isInteger() &&
+      index.getType().getIntOrFloatBitWidth() < kLeastBits)
+    return false;
   Operation *op = index.getDefiningOp();
   if (auto thread = dyn_cast_or_null<gpu::ThreadIdOp>(op))
     return thread.getDimension() == gpu::Dimension::x;
@@ -131,12 +135,36 @@ static bool isOfThread(Value index, bool isOneWarp) {
           (isOfThread(sum.getRhs(), isOneWarp) && isUniform(sum.getLhs())));
 }
 
+/// True if each thread writes an element of its own: one index differs between
+/// them, its elements do not lie in one place, and all have the others.
+static bool areApart(Operation *write, bool isOneWarp) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  auto type = cast<memref::StoreOp>(write).getMemRefType();
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return false;
+  ValueRange indices = getIndices(write);
+  // Elements of other indices overlap nowhere.
+  bool isDense = type.getLayout().isIdentity();
+  for (auto [axis, index] : llvm::enumerate(indices)) {
+    bool areOthersAlike = isDense;
+    if (!isDense)
+      areOthersAlike =
+          llvm::all_of(llvm::enumerate(indices), [axis = axis](auto other) {
+            return other.index() == axis || isUniform(other.value());
+          });
+    bool isSpread =
+        isDense || (strides[axis] && !ShapedType::isDynamic(strides[axis]));
+    if (areOthersAlike && isSpread && isOfThread(index, isOneWarp))
+      return true;
+  }
+  return false;
+}
+
 /// True if no two lanes write different values to one element at once.
 static bool areLanesApart(Operation *write) {
   return (writesOneValue(write) && hasUniformIndices(write)) ||
-         llvm::any_of(getIndices(write), [](Value index) {
-           return isOfThread(index, /*isOneWarp=*/true);
-         });
+         areApart(write, /*isOneWarp=*/true);
 }
 
 //===----------------------------------------------------------------------===//

@@ -266,19 +266,17 @@ ExprId Provenance::isOfFirstTiles(Value map) {
   return constant(argument && gemm.isFirst(*argument));
 }
 
-/// Whether the expression is a sum with the number of the lane; takes it off.
-static bool takeLane(ExprTable &table, ExprId &id) {
-  const Expr &expr = table[id];
-  if (expr.kind == ExprKind::Parameter) {
-    if (table.getParameters()[expr.value].scope != Scope::Thread)
-      return false;
+/// Whether the expression is a sum with `lane`; takes it off.
+static bool takeLane(ExprTable &table, ExprId lane, ExprId &id) {
+  if (id == lane) {
     id = table.getConstant(0);
     return true;
   }
+  const Expr &expr = table[id];
   if (expr.kind != ExprKind::Add)
     return false;
   ExprId left = expr.operands[0], right = expr.operands[1];
-  if (!takeLane(table, left) && !takeLane(table, right))
+  if (!takeLane(table, lane, left) && !takeLane(table, lane, right))
     return false;
   id = table.get(ExprKind::Add, {left, right});
   return true;
@@ -297,7 +295,7 @@ Provenance::Label Provenance::computeElement(Value source, ValueRange indices) {
     column = limited.operands[0];
     last = limited.operands[1];
   }
-  if (!takeLane(table, column))
+  if (!takeLane(table, expressions.getLane(), column))
     return label;
   label[element::Row] = constant(element::kRepeatsLast);
   label[element::Last] = last;
@@ -317,7 +315,7 @@ Provenance::computeRow(arith::SelectOp select) {
   Label label(get(select.getTrueValue()));
   ExprId column = expressions.get(compared.getLhs()),
          last = expressions.get(compared.getRhs());
-  if (!takeLane(table, column) ||
+  if (!takeLane(table, expressions.getLane(), column) ||
       label[box::K] != scale(column, gemm::kScaleBlock) ||
       label[element::Last] != last)
     return std::nullopt;

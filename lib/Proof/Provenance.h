@@ -4,6 +4,7 @@
 #ifndef FP8_LIB_PROOF_PROVENANCE_H
 #define FP8_LIB_PROOF_PROVENANCE_H
 
+#include "IntegerRanges.h"
 #include "Labels.h"
 #include "fp8/IR/ComputedGemm.h"
 
@@ -61,8 +62,10 @@ inline constexpr int64_t kNothing = -1;
 class Provenance : public Labels {
 public:
   Provenance(KernelSkeleton &kernel, const ComputedGemm &gemm,
-             ProcessExpressions &expressions, ClusterShape cluster)
-      : Labels(kernel, expressions), gemm(gemm), cluster(cluster) {}
+             ProcessExpressions &expressions, ClusterShape cluster,
+             IntegerRanges &ranges)
+      : Labels(kernel, expressions), gemm(gemm), cluster(cluster),
+        ranges(ranges) {}
 
   /// Says which extents of the kernel's arguments are the same number, since
   /// they are of the same axis of the GEMM.
@@ -165,6 +168,7 @@ private:
 
   const ComputedGemm &gemm;
   ClusterShape cluster;
+  IntegerRanges &ranges;
   /// Rings, and their tiles that other producers fill.
   llvm::DenseSet<std::pair<Type, StringRef>> filledByOthers;
   std::optional<ExprId> unstored;

@@ -5,6 +5,7 @@
 
 #include "fp8/IR/RegisterLayout.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -173,7 +174,11 @@ void Provenance::walkWarpgroupMma(WarpgroupMmaOp mma) {
 //===----------------------------------------------------------------------===//
 
 void Provenance::walkShuffle(gpu::ShuffleOp shuffle) {
-  if (shuffle.getMode() != gpu::ShuffleMode::IDX)
+  // The whole warp, and a lane of it.
+  constexpr int64_t kLanes = 32;
+  if (shuffle.getMode() != gpu::ShuffleMode::IDX ||
+      !isConstantIntValue(shuffle.getWidth(), kLanes) ||
+      !ranges.isBelow(shuffle.getOffset(), kLanes))
     return;
   Label label(get(shuffle.getValue()));
   ExprId last = scale(label[element::Last], gemm::kScaleBlock),
@@ -271,6 +276,12 @@ void Provenance::walkStore(StoreOp store) {
   requireOperand(its, Operand::D, "the box of a store");
   requireEqual(label[sum::IsScaled], constant(1),
                "what is stored must be scaled");
+  if (Value rest = store.getRest()) {
+    std::optional<int64_t> argument = getArgument(rest);
+    auto info = argument ? gemm.getOperand(*argument) : std::nullopt;
+    require(constant(info && info->operand == Operand::D),
+            "the rest of a store must go to 'd'");
+  }
   place(label, its[box::Batch], its[box::M], its[box::N],
         "a sum and the box that it is stored to must have");
   auto type = store.getFragment().getType();

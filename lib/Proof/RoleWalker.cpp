@@ -365,7 +365,8 @@ void RoleWalker::walk(mlir::Block &block, KBlock &out) {
   }
 }
 
-void RoleWalker::followNumbers(RoleOp role, const ComputedGemm &gemm) {
+void RoleWalker::followNumbers(RoleOp role, const ComputedGemm &gemm,
+                               IntegerRanges &ranges) {
   std::optional<int64_t> inPair;
   if (cta.isOfPair)
     inPair = !cta.leadsPair;
@@ -373,7 +374,7 @@ void RoleWalker::followNumbers(RoleOp role, const ComputedGemm &gemm) {
   ClusterShape cluster = getClusterShape(role->getParentOp());
   expressions.setMultiple(gemm.batchTiles, cluster.m);
   auto provenance =
-      std::make_unique<Provenance>(kernel, gemm, expressions, cluster);
+      std::make_unique<Provenance>(kernel, gemm, expressions, cluster, ranges);
   provenance->tieExtents(cast<FunctionOpInterface>(role->getParentOp()));
   if (std::optional<StringRef> tile = provenance->findProducers(role))
     obstruct(role, "another role fills tile '" + *tile + "' of one ring, too");
@@ -381,9 +382,10 @@ void RoleWalker::followNumbers(RoleOp role, const ComputedGemm &gemm) {
 }
 
 void RoleWalker::followFills(RoleOp role, const SlotContents &contents,
-                             unsigned cta) {
-  labels = std::make_unique<Fills>(kernel, expressions, contents, cta,
-                                   "role \"" + role.getName().str() + "\"");
+                             unsigned cta, IntegerRanges &ranges) {
+  labels =
+      std::make_unique<Fills>(kernel, expressions, contents, cta,
+                              "role \"" + role.getName().str() + "\"", ranges);
 }
 
 ExprId RoleWalker::getEnd(Value handle) {
@@ -421,8 +423,10 @@ Process RoleWalker::walk(RoleOp role, ArrayRef<ExprId> ends) {
   }
   for (auto [argument, end, init] :
        llvm::zip(body.getArguments(), ends, role.getInits()))
-    expressions.set(
-        argument, init.getType().isIntOrIndex() ? expressions.get(init) : end);
+    // A handle has the number of its end. All else is what it is in front.
+    expressions.set(argument, isa<Fp8Dialect>(init.getType().getDialect())
+                                  ? end
+                                  : expressions.get(init));
   // Warps of a role may get different answers.
   if (process.numWarps == 1)
     for (Value answer : findIndependentPolls(role)) {

@@ -4,6 +4,7 @@
 #ifndef FP8_LIB_PROOF_ROLEWALKER_H
 #define FP8_LIB_PROOF_ROLEWALKER_H
 
+#include "IntegerRanges.h"
 #include "Labels.h"
 #include "PlainMemory.h"
 #include "SlotContents.h"
@@ -33,9 +34,11 @@ public:
   }
 
   /// Follows what the values of the role are, too.
-  void followNumbers(RoleOp role, const ComputedGemm &gemm);
+  void followNumbers(RoleOp role, const ComputedGemm &gemm,
+                     IntegerRanges &ranges);
   /// Follows how often the slots are written.
-  void followFills(RoleOp role, const SlotContents &contents, unsigned cta);
+  void followFills(RoleOp role, const SlotContents &contents, unsigned cta,
+                   IntegerRanges &ranges);
   /// Follows what makes accesses to arrays ordered.
   void followArrays(const PlainMemory &memory);
   /// Follows what the role reads and writes.
@@ -44,7 +47,7 @@ public:
   /// Requires that the role does not come to certain ops.
   void followMarks(ArrayRef<Mark> marks);
 
-  /// `ends` are the expressions of the role's operands.
+  /// `ends` are the expressions of the role's operands that are handles.
   ::fp8::proof::Process walk(RoleOp role, ArrayRef<::fp8::proof::ExprId> ends);
 
 private:

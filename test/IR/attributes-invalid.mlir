@@ -100,6 +100,6 @@ func.func private @band() attributes {config = #fp8.gemm_config<tile = 128 x 128
 
 // -----
 
-// expected-error @below {{attribute 'fp8.profile' must be {ctas, stamps}, both at least 1, on a module}}
+// expected-error @below {{attribute 'fp8.profile' must be {ctas, stamps}, both at least 1 and below 2^31, on a module}}
 module attributes {fp8.profile = {ctas = 1, stamps = 0}} {
 }

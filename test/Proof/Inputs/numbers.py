@@ -32,6 +32,10 @@ DEFAULT = [
     Fault("the sum before the last group", r"fp8\.store %18#2", "fp8.store %17#2", "what is stored must add up all of K"),
     Fault("a block is left out", r"promote %sum_30, %acc", "promote %sum_22, %acc", "a product must be added to a sum that ends where its K begins"),
     Fault("A and B exchanged", r"fp8\.mma %accumulator, %a, %b", "fp8.mma %accumulator, %b, %a", "A tile of a product must hold elements of 'a'"),
+    Fault("the thread's number for the lane's", r"gpu\.lane_id", "gpu.thread_id  x", "B scales must be of the K block of the product"),
+    Fault("a shuffle among eight lanes", r"arith\.constant 32 : i32", "arith.constant 8 : i32", "the B scale must be one that all lanes have", False),
+    Fault("a shuffle beyond the lanes", r"(%shuffleResult_25, %valid_26 = gpu\.shuffle  idx %arg6, )%29", r"%far = arith.addi %29, %c32_i32 : i32\n\1%far",
+          "the B scale must be one that all lanes have", False),
     Fault("no store", r"(?s)%store_queue_17 = fp8\.store [^\n]*\n(.*?)%store_queue_17", r"\1%store_queue_15", "each sum must be stored"),
 ]
 

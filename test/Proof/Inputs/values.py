@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels of two roles that step as often as some value says, or whose lanes write somewhere: what the proof says of each value.
+
+usage: values.py FP8-OPT
+"""
+
+import re
+import subprocess
+import sys
+
+KERNEL = """
+!x = !fp8.pipeline<2>
+gpu.module @kernels {
+  gpu.func @kernel(%t: index, %u: memref<?xi32>, %v: memref<?xi32>, %out: OUT) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %one = arith.constant 1.0 : f32
+    %three = arith.constant 3.0 : f32
+    %p, %c = fp8.pipeline : !fp8.producer<!x>, !fp8.consumer<!x>
+    fp8.role "P" warps(1) (%x = %p, %w = PVALUE) : !fp8.producer<!x>, TYPE {
+      PBOUND
+      %x3 = scf.for %k = %c0 to %n step %c1 iter_args(%x1 = %x) -> (!fp8.producer<!x>) {
+        %s = fp8.acquire %x1 : !fp8.producer<!x>
+        %x2 = fp8.release %s : !fp8.producer_stage<!x>
+        scf.yield %x2 : !fp8.producer<!x>
+      }
+      fp8.close %x3 : !fp8.producer<!x>
+    }
+    fp8.role "C" warps(1) (%x = %c, %w = CVALUE) : !fp8.consumer<!x>, TYPE {
+      CBOUND
+      %x3 = scf.for %k = %c0 to %n step %c1 iter_args(%x1 = %x) -> (!fp8.consumer<!x>) {
+        %s = fp8.acquire %x1 : !fp8.consumer<!x>
+        STORE
+        %x2 = fp8.release %s : !fp8.consumer_stage<!x>
+        scf.yield %x2 : !fp8.consumer<!x>
+      }
+      fp8.close %x3 : !fp8.consumer<!x>
+    }
+    gpu.return
+  }
+}
+"""
+
+ROUNDED = "%i = arith.fptosi %w : f32 to i32 %n = arith.index_cast %i : i32 to index"
+EXTENT = "%n = memref.dim %w, %c0 : memref<?xi32>"
+LOADED = "%i = memref.load %w[%c0] : memref<?xi32> %n = arith.index_cast %i : i32 to index"
+NARROW = "%i = arith.index_cast %w : index to i8 "
+WIDE = " : i8 to index"
+SUM = NARROW + "%d = arith.constant 100 : i8 %j = arith.addi %i, %d : i8 %n = arith.index_cast %j" + WIDE
+SHIFTED = NARROW + "%d = arith.constant 7 : i8 %j = arith.shli %i, %d : i8 %l = arith.shrsi %j, %d : i8 %n = arith.index_cast %l" + WIDE
+ITSELF = NARROW + "%n = arith.index_cast %i" + WIDE
+ZEROS = "%i = arith.index_cast %w : index to i{0} %j = math.ctlz %i : i{0} %n = arith.index_cast %j : i{0} to index"
+SAME = "%n = arith.addi %w, %c0 : index"
+LANE = "%lane = gpu.lane_id %b = arith.index_cast %lane : index to i32 %f = arith.uitofp %b : i32 to f32 "
+STORED = LANE + "memref.store %f, %out[{}] : OUT"
+BITS = LANE + "%b2 = arith.index_cast %lane : index to i2 %at = arith.index_castui %b2 : i2 to index memref.store %f, %out[%at] : OUT"
+
+# The name; the type and the values of the roles' arguments; what bounds their loops; the array and the store; the verdicts of progress and ownership.
+CASES = [
+    ("one float", "f32", "%one %one", (ROUNDED, ROUNDED), None, "proved proved"),
+    ("two floats", "f32", "%one %three", (ROUNDED, ROUNDED), None, "not"),
+    ("one extent", "memref<?xi32>", "%u %u", (EXTENT, EXTENT), None, "proved"),
+    ("two extents", "memref<?xi32>", "%u %v", (EXTENT, EXTENT), None, "not"),
+    ("one array", "memref<?xi32>", "%u %u", (LOADED, LOADED), None, "proved"),
+    ("two arrays", "memref<?xi32>", "%u %v", (LOADED, LOADED), None, "not"),
+    ("one narrow sum", "index", "%t %t", (SUM, SUM), None, "proved proved"),
+    ("a narrow sum and a wide one", "index", "%t %t", (SUM, ITSELF + " %h = arith.constant 100 : index %n2 = arith.addi %n, %h : index"), None, "not"),
+    ("a narrow shift and none", "index", "%t %t", (SHIFTED, ITSELF), None, "not"),
+    ("zeros of one width", "index", "%t %t", (ZEROS.format(32), ZEROS.format(32)), None, "proved proved"),
+    ("zeros of two widths", "index", "%t %t", (ZEROS.format(32), ZEROS.format(64)), None, "not"),
+    ("an element for each lane", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", STORED.format("%lane")), "proved proved"),
+    ("a row for each lane", "index", "%t %t", (SAME, SAME), ("memref<?x?xf32>", STORED.format("%lane, %k")), "proved proved"),
+    ("lanes by two bits", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", BITS), "proved not"),
+    ("lanes in one place", "index", "%t %t", (SAME, SAME), ("memref<4096xf32, strided<[0]>>", STORED.format("%lane")), "proved not"),
+    ("rows that overlap", "index", "%t %t", (SAME, SAME), ("memref<64x64xf32, strided<[1, 1]>>", STORED.format("%lane, %lane")), "proved not"),
+]
+
+
+def text_of(kind, values, bounds, store):
+    producer, consumer = values.split()
+    array, stored = store or ("memref<4096xf32>", "")
+    bounds = [bound.replace("%n = ", "%n0 = ").replace("%n, %h", "%n0, %h").replace("%n2", "%n") if "%n2" in bound else bound for bound in bounds]
+    text = KERNEL
+    for key, value in {"PVALUE": producer, "CVALUE": consumer, "TYPE": kind, "PBOUND": bounds[0], "CBOUND": bounds[1], "STORE": stored, "OUT": array}.items():
+        text = text.replace(key, value)
+    return re.sub(r" (%\w+ = |memref\.store )", r"\n\1", text)
+
+
+def main():
+    wrong = 0
+    for name, kind, values, bounds, store, expected in CASES:
+        done = subprocess.run([sys.argv[1], "-", "--fp8-prove", "-o", "/dev/null"], input=text_of(kind, values, bounds, store), capture_output=True, text=True, check=False)
+        verdicts = ["proved" if re.search(said + r".* \(proved in ", done.stderr) else "not" for said in ("ends for all launches", "keeps ownership")]
+        if not re.match(expected, " ".join(verdicts)) or not re.search("ends for all launches|does not end|is not complete|could not", done.stderr):
+            wrong += 1
+            print(f"{name}: {' '.join(verdicts)}, not {expected}\n{done.stderr[:600]}")
+    print(f"{len(CASES)} values, {wrong} judged otherwise")
+
+
+if __name__ == "__main__":
+    main()
