@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import platform
+import signal
 import sys
 from typing import Callable
 
@@ -110,6 +111,7 @@ def main() -> None:
     calibrate.add_argument("--output", help="a file to write instead of the cache's")
     calibrate.set_defaults(run=_calibrate)
     options = parser.parse_args()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as `head` ends its input
     if hasattr(options, "run"):
         options.run(options)
     else:

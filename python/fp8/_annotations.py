@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol, SupportsIndex, TypeVar, Union
+from typing import TYPE_CHECKING, Protocol, SupportsFloat, SupportsIndex, TypeVar, Union
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +55,7 @@ class _ElementType(Protocol):
 Operand = Union[SupportsDLPack, SupportsCudaArrayInterface]
 """An array."""
 
-Number = Union[float, Operand]
+Number = Union[SupportsFloat, Operand]
 """A number, or an array of one."""
 
 DType = Union[str, type, _ElementType]

@@ -98,17 +98,33 @@ def package_of(array: object) -> str | None:
     return None
 
 
+def is_jax(array: object) -> bool:
+    """Whether it is an array of jax: one that never changes, though its DLPack capsule does not say so."""
+    return "jax" in sys.modules and isinstance(array, getattr(sys.modules["jax"], "Array", ()))
+
+
+def refuse_mask(array: object, name: str) -> None:
+    """Raises a TypeError if it is an array of numpy with a mask."""
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())
+    if isinstance(array, masked):
+        raise TypeError(f"{name} is a masked array, and its mask is not read: pass what its method filled() returns")
+
+
 def is_torch(array: object) -> bool:
     # By name first, which is the quickest, for calls that are repeated.
     return type(array).__module__ in ("torch", "torch.nn.parameter") or package_of(array) == "torch"
 
 
 def _from_torch(tensor: torch.Tensor, name: str) -> Array:
+    if str(getattr(tensor, "layout", "torch.strided")) != "torch.strided":
+        raise TypeError(f"{name} is a tensor of layout {tensor.layout}, which no kernel reads: pass {name}.to_dense()")
     dtype = names().get(str(tensor.dtype).removeprefix("torch."))
     if dtype is None:
         raise TypeError(f"{name} is a tensor of {tensor.dtype}, which no kernel takes: convert it")
     if tensor.device.type not in (CPU, CUDA):
         raise TypeError(f"{name} is a tensor on {tensor.device}; kernels run on cuda devices: copy it to one")
+    if getattr(tensor, "is_neg", bool)():  # as has z.conj().imag
+        raise ValueError(f"{name} has a pending negation, which no kernel reads: pass {name}.resolve_neg()")
     address, shape, strides = tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride())
     return Array(dtype, address, shape, strides, tensor.device.type, tensor.device.index or 0, tensor)
 
@@ -152,10 +168,13 @@ def describe(array: object, name: str, stream: int | None = None) -> Array:
         return replace(found, index=_library.ordinal_of(found.address) if found.address else 0, stream=interface.get("stream"))
     # Of numpy's arrays only: a number of numpy has the interface of a temporary that is gone when it is read.
     if package_of(array) == "numpy":
+        refuse_mask(array, name)
         return _from_interface(array, getattr(array, "__array_interface__"), name, CPU, 0)
     if hasattr(array, "__dlpack__"):
-        kind, index, dtype, address, shape, strides, keep = _dlpack.read(array, name, stream)
-        return Array(dtype, address, shape, strides if strides is not None else contiguous_strides(shape), kind, index, (array, keep))
+        exported = _dlpack.read(array, name, stream)
+        strides = exported.strides if exported.strides is not None else contiguous_strides(exported.shape)
+        keep, read_only = (array, exported.keep), exported.read_only or is_jax(array)
+        return Array(exported.dtype, exported.address, exported.shape, strides, exported.kind, exported.ordinal, keep, read_only)
     raise TypeError(
         f"{name} is a {type(array).__name__}; it must be an array of numpy, torch or cupy, or have __dlpack__ or "
         "__cuda_array_interface__"

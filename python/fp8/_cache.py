@@ -15,14 +15,14 @@ import json
 import os
 import re
 import secrets
-import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from . import _elf, _library
 from ._compiler import KernelObject, Resources
-from ._log import logger
+from ._errors import Fp8Error
+from ._log import logger, warn
 
 _FORMAT = 1
 _OURS = re.compile(r"[0-9a-f]{40}\.json|\.fp8-.*\.tmp")
@@ -151,11 +151,10 @@ def write_text(name: str, text: str) -> Path | None:
             temporary.unlink()
         if str(folder) not in _warned:
             _warned.add(str(folder))
-            warnings.warn(
+            warn(
                 f"kernels are compiled again in each process: cannot write to the cache {folder} ({error.strerror}); let $FP8_CACHE_DIR name "
                 "another folder, or nothing for no cache",
                 RuntimeWarning,
-                stacklevel=5,
             )
         return None
 
@@ -179,8 +178,18 @@ def usage() -> tuple[int, int]:
 
 
 def clear() -> int:
-    """Removes what is in the cache on disk; how many files that were."""
-    files = _files()
+    """Removes what is in the cache on disk; how many files that were.
+
+    Raises:
+        Fp8Error: a file cannot be removed; the others are gone.
+    """
+    files, failures = _files(), []
     for path in files:
-        path.unlink(missing_ok=True)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            failures.append(f"{path} ({error.strerror})")
+    if failures:
+        raise Fp8Error(f"cannot remove {len(failures)} of {len(files)} files of the cache, the first of which is {failures[0]}: remove them as their owner, or "
+                       "let $FP8_CACHE_DIR name another folder")
     return len(files)

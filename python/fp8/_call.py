@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import json
+import operator
 from dataclasses import dataclass
 from typing import NamedTuple, TypedDict, TypeVar
 
@@ -172,6 +173,22 @@ def parameters(b_block: int = BLOCK, mx: bool = False) -> tuple[Parameter, ...]:
 def find_parameter(name: str, b_block: int = BLOCK, mx: bool = False) -> Parameter:
     """The operand of that name."""
     return next(found for found in parameters(b_block, mx) if found.name == name)
+
+
+def pair(given: object, name: str, what: str) -> tuple[int, int]:
+    """The two whole numbers that were given.
+
+    Raises:
+        TypeError, ValueError: they are no whole numbers, or not two.
+    """
+    rule = f"{name} is {given!r}; it must be {what}, two whole numbers"
+    try:
+        numbers = [operator.index(number) for number in given]  # type: ignore[attr-defined]  # TypeError is what tells
+    except TypeError:
+        raise TypeError(rule) from None
+    if len(numbers) != 2:
+        raise ValueError(rule)
+    return numbers[0], numbers[1]
 
 
 def check_mx_options(b_block: int, scale_layout: str | None = None) -> None:

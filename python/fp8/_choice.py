@@ -139,9 +139,11 @@ class Choices:
             return Chooser(source, self._chip, table, machine, self._spec.launch)
         except CompileError as error:
             # What the user names is an error; what the cache has costs time only.
-            if machine is None or os.environ.get("FP8_MACHINE"):
+            if os.environ.get("FP8_MACHINE"):
+                raise CompileError(f"with $FP8_MACHINE={machine!r}: {error}") from None
+            if machine is None:
                 raise
-            _machine.warn(machine, str(error).splitlines()[0])
+            _machine.warn_of(machine, str(error).splitlines()[0])
         return Chooser(source, self._chip, table, None, self._spec.launch)
 
 
@@ -192,10 +194,17 @@ def _kernel_of(spec: GemmSpec, chip: str, since: int) -> Kernel:
         return _kernels.keep(key, _kernels.keep((made.key,), made, since), since)
 
 
+def _tables() -> Path:
+    """The folder of tables: an installed package has its own, and in a source tree they are where those come from."""
+    package = Path(__file__).parent
+    own = package / "tuned"
+    return own if own.is_dir() else package.parents[1] / "benchmark" / "tuned"
+
+
 @functools.lru_cache(maxsize=None)
 def _tuned_table(gpu: str) -> str | None:
     """The package's table of measured configurations for the GPU of that name, if the package has one."""
-    for path in sorted((Path(__file__).parent / "tuned").glob("*.json")):
+    for path in sorted(_tables().glob("*.json")):
         if f'"gpu": "{gpu}"' in path.read_text()[:200]:
             return str(path)
     return None

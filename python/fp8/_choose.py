@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from . import _library, _machine
 from ._choice import choices_of
+from ._compile import check_chip
+from ._compiler import Chooser, explain_configurations
+from ._errors import CompileError
 from ._layout import padded_row
 from ._spec import GemmSpec, check_problem
 
@@ -29,7 +34,7 @@ class Choice:
     config: str | None
     source: str
     predicted_us: float | None
-    terms: Mapping[str, float]
+    terms: Mapping[str, float] = field(hash=False)
     machine: str
     reason: str
 
@@ -38,7 +43,41 @@ class Choice:
         return f"{self.config or 'no configuration'}, by the {self.source}{predicted}"
 
 
-def choose(m: int, n: int, k: int, spec: GemmSpec = GemmSpec(), *, chip: str | None = None, gpu: str = "") -> Choice:
+def _find_chip(default: str, given: str | None, gpu: str) -> str:
+    """The chip that is given; else the default one, unless the GPU has constants, which are of another.
+
+    Raises:
+        ValueError: the GPU's constants are not of the chip that is given.
+    """
+    if _machine.built_in(gpu) is None:
+        return given or default
+    own, others = _chips_of(gpu)
+    if given is None:
+        found = own or others
+        return default if default in found else found[0]
+    check_chip(given)
+    if given not in own + others:
+        raise ValueError(f"{gpu} has another chip than {given}: pass chip={(own or others)[0]!r}, or leave chip out")
+    return given
+
+
+@functools.lru_cache(maxsize=None)
+def _chips_of(gpu: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The chips whose constants are by default those of the GPU, and others that can have them."""
+    own: list[str] = []
+    others: list[str] = []
+    spec = GemmSpec()
+    for chip in _library.chips():
+        try:
+            Chooser(spec, chip, machine=gpu)
+        except CompileError:
+            continue
+        (explained,) = explain_configurations(spec, f"chip={chip} problem=64x64x128 top=1")
+        (own if explained["machine"] == gpu else others).append(chip)
+    return tuple(own), tuple(others)
+
+
+def choose(m: int, n: int, k: int, spec: GemmSpec = GemmSpec(), *, chip: str | None = None, gpu: str | None = "") -> Choice:
     """Tells which configuration `fp8.gemm` uses for a problem. Nothing is compiled, and no GPU is needed.
 
     Args:
@@ -46,20 +85,22 @@ def choose(m: int, n: int, k: int, spec: GemmSpec = GemmSpec(), *, chip: str | N
         n: rows of B, columns of D.
         k: columns of A and B, a multiple of 16.
         spec: types, and what follows the sum. D counts as one that `fp8.gemm` makes.
-        chip: what kernels are compiled for; `fp8.chips()` lists them. None: "sm_90a", or with scales of MXFP8 "sm_100a".
-        gpu: the name of the GPU, as `fp8.device_info` has it, such as "NVIDIA H200": what was measured on it counts, as in `fp8.gemm` there. Empty:
-            as with `simulate=True`.
+        chip: what kernels are compiled for; `fp8.chips()` lists them. None: that of a GPU whose constants are built in; else "sm_90a", or with scales of
+            MXFP8 "sm_100a".
+        gpu: the name of the GPU, as `fp8.device_info` has it, such as "NVIDIA H200": what was measured on it counts, as in `fp8.gemm` there. Empty or
+            None: as with `simulate=True`.
 
     Raises:
-        ValueError: an extent is out of range, or there is no such chip.
+        ValueError: an extent is out of range, there is no such chip, or the GPU has another.
+        TypeError: spec is no GemmSpec.
         CompileError: the spec pins a configuration that is none.
     """
+    if not isinstance(spec, GemmSpec):
+        raise TypeError(f"spec is a {type(spec).__name__}; it must be an fp8.GemmSpec")
     problem = (operator.index(m), operator.index(n), operator.index(k))
     check_problem(problem)
-    if problem[2] % 16:
-        raise ValueError(f"K is {k}; it must be a multiple of 16: pad A and B with columns of zeros")
     spec = replace(spec, d_contiguous=padded_row(n, spec.d_dtype) == n)
-    source, explained, predicted = choices_of(spec, chip or spec.default_chip, gpu).explain(problem)
+    source, explained, predicted = choices_of(spec, _find_chip(spec.default_chip, chip, gpu or ""), gpu or "").explain(problem)
     return Choice(
         explained.get("config"),
         source,

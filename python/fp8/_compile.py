@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import time
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
 from . import _cache, _library
 from ._annotations import Source
-from ._compiler import Module, explain_configurations, name_of, quoted, run_pipeline, source_of
+from ._compiler import Module, default_chip, explain_configurations, name_of, quoted, run_pipeline, source_of
 from ._errors import CompileError, Diagnostic, ProofWarning
 from ._kernel import Kernel
-from ._log import logger
+from ._log import logger, warn
 from ._ptxas import find_ptxas
-from ._spec import DEFAULT_CHIP, GemmSpec, check_problem
+from ._spec import GemmSpec, check_problem, whole_number
 
 
 def _read_table(tuned: str | None) -> str:
@@ -43,6 +43,9 @@ def _options(source: Source, chip: str, problem: tuple[int | None, int | None, i
 
 
 def _decide_to_assemble(assemble: bool | None) -> bool:
+    named = os.environ.get("FP8_PTXAS")
+    if named and assemble is not False and shutil.which(named) is None:
+        raise CompileError(f"$FP8_PTXAS names {named!r}, which is not a program: let it name a ptxas of CUDA 12.9 or later, or leave it unset")
     if assemble and not find_ptxas():
         raise CompileError(
             "there is no ptxas of CUDA 12.9 or later to assemble with: install CUDA, or 'pip install nvidia-cuda-nvcc', or name one in "
@@ -55,7 +58,7 @@ def _warn(diagnostics: Iterable[Diagnostic]) -> None:
     """The remarks of the pipeline are about proofs that are not complete."""
     for diagnostic in diagnostics:
         if diagnostic.severity == "remark":
-            warnings.warn(str(diagnostic), ProofWarning, stacklevel=3)
+            warn(str(diagnostic), ProofWarning)
 
 
 def _log_configurations(source: str | bytes, options: str) -> None:
@@ -81,7 +84,7 @@ def compile(
     *,
     chip: str | None = None,
     problem: tuple[int | None, int | None, int | None] | None = None,
-    tuned: str | None = None,
+    tuned: str | os.PathLike[str] | None = None,
     debug_waits: int = 0,
     profile: bool | int = False,
     prove: bool = True,
@@ -113,16 +116,18 @@ def compile(
         TypeError, ValueError: the source is none, there is no such chip, or no such table.
         OSError: the file of the source cannot be read.
     """
-    chip = chip or (source.default_chip if isinstance(source, GemmSpec) else DEFAULT_CHIP)
+    chip = chip or default_chip(source)
     check_chip(chip)
     text, name = source_of(source), name_of(source, "kernel.mlir")
+    table, debug_waits = None if tuned is None else os.fsdecode(tuned), whole_number(debug_waits, "debug_waits")
+    profile = profile if isinstance(profile, bool) else whole_number(profile, "profile")
     if profile:
         text = run_pipeline(text, "fp8-profile" if profile is True else f"fp8-profile{{stamps={profile}}}", name=name, locations=True)
-    choice = _options(source, chip, problem, tuned)
+    choice = _options(source, chip, problem, table)
     proof = " require-proof" if require_proof else "" if prove else " prove=false"
     options = choice + (f" debug-waits={debug_waits}" if debug_waits else "") + proof
     how = f"{assemble} {strict} {os.environ.get('FP8_PTXAS', '')}"
-    request = _cache.key("request", text, name, options, _read_table(tuned), how)
+    request = _cache.key("request", text, name, options, _read_table(table), how)
     found = _cache.follow(request) if cache else None
     if found and (found[1].cubin or assemble is False or not find_ptxas()):
         return Kernel(text, options, found[1], found[0])

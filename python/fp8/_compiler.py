@@ -17,6 +17,7 @@ from ._annotations import Source
 from ._errors import CompileError, Diagnostic
 from ._ptxas import find_ptxas
 from ._reports import Choice, Proof, Report
+from ._spec import DEFAULT_CHIP, GemmSpec
 
 _SEVERITIES = ("error", "warning", "remark", "note")
 _BYTECODE_MAGIC = b"ML\xefR"
@@ -273,12 +274,17 @@ def verify(source: Source, *, name: str | None = None) -> tuple[Diagnostic, ...]
     return tuple(module.diagnostics)
 
 
-def prove(source: Source, *, chip: str = "sm_90a", name: str | None = None) -> list[Proof]:
+def default_chip(source: Source) -> str:
+    """What a source is compiled for if nobody says it."""
+    return source.default_chip if isinstance(source, GemmSpec) else DEFAULT_CHIP
+
+
+def prove(source: Source, *, chip: str | None = None, name: str | None = None) -> list[Proof]:
     """Proves kernels for all launches (docs/Proof.md). A refuted kernel is no exception here: its verdict says so.
 
     Args:
         source: MLIR text or bytecode, in phase 0, 1 or 2; the pathlib.Path of a file that has it; a GemmSpec; or a module of `fp8.builder`.
-        chip: for which GEMM ops are lowered.
+        chip: for which GEMM ops are lowered. None: "sm_90a", or of a spec with scales of MXFP8 "sm_100a".
         name: of the file, for diagnostics; None: that of the path, or "module.mlir".
 
     Returns:
@@ -287,7 +293,7 @@ def prove(source: Source, *, chip: str = "sm_90a", name: str | None = None) -> l
     Raises:
         CompileError: the module is wrong, or cannot be lowered.
     """
-    return Module(source, name or name_of(source, "module.mlir")).prove(chip)
+    return Module(source, name or name_of(source, "module.mlir")).prove(chip or default_chip(source))
 
 
 def run_pipeline(source: Source, pipeline: str, *, name: str | None = None, locations: bool = False) -> str:
@@ -302,7 +308,12 @@ def run_pipeline(source: Source, pipeline: str, *, name: str | None = None, loca
 
     Raises:
         CompileError: the module or the pipeline is wrong, or a pass fails.
+        TypeError, ValueError: the pipeline is no text, or has a NUL.
     """
+    if not isinstance(pipeline, str):
+        raise TypeError(f"pipeline is a {type(pipeline).__name__}; it must be text")
+    if "\0" in pipeline:
+        raise ValueError(f"pipeline is {pipeline!r}, which has a NUL, where the compiler would end it: leave it out")
     module = Module(source, name or name_of(source, "module.mlir"))
     module.run(pipeline)
     return module.text(locations=locations)

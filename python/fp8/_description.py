@@ -73,7 +73,7 @@ def describe_attributes(*tensors: torch.Tensor | None) -> bytes:
         try:
             shape, strides, address, index = tensor.shape, tensor.stride(), tensor.data_ptr(), tensor.get_device()
             code = _type_codes().get(str(tensor.dtype))
-        except AttributeError:
+        except (AttributeError, RuntimeError):  # no tensor, or a sparse one, which has no strides
             return b""
         rank = len(shape)
         if code is None or index < 0 or not address or not 1 <= rank <= 5 or rank > 3 and not _is_contiguous(shape, strides):

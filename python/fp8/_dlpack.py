@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads DLPack capsules (https://dmlc.github.io/dlpack, the unversioned DLManagedTensor)."""
+"""Reads DLPack capsules (https://dmlc.github.io/dlpack): DLManagedTensorVersioned, and DLManagedTensor of older packages."""
 
 from __future__ import annotations
 
 import ctypes
+from typing import Any, NamedTuple
 
 
 class _DLTensor(ctypes.Structure):
@@ -20,6 +21,20 @@ class _DLTensor(ctypes.Structure):
         ("byte_offset", ctypes.c_uint64),
     ]
 
+
+class _DLManagedTensorVersioned(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _DLTensor),
+    ]
+
+
+_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
+_VERSION = (1, 0)
 
 # DLDeviceType: kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged.
 _DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 13: "cuda"}
@@ -42,18 +57,52 @@ TYPES = {
 
 get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 get_pointer.argtypes, get_pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+_is_valid = ctypes.pythonapi.PyCapsule_IsValid
+_is_valid.argtypes, _is_valid.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_int
 
 
-def read(array: object, name: str, stream: int | None) -> tuple[str, int, str, int, tuple[int, ...], tuple[int, ...] | None, object]:
-    """Device kind and number, type, address, shape, strides (None: contiguous) and what keeps the memory. Errors call it `name`.
+class Exported(NamedTuple):
+    """What a capsule says: device kind and number, type, address, shape, strides (None: contiguous), what keeps the memory, and whether it may be written."""
 
-    The capsule is not consumed: its maker's destructor releases it, when what keeps it goes.
-    """
+    kind: str
+    ordinal: int
+    dtype: str
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    keep: object
+    read_only: bool
+
+
+def _export(array: object, stream: int | None) -> Any:
+    """The capsule of an array, versioned if its package makes such ones."""
     device, export = getattr(array, "__dlpack_device__", None), getattr(array, "__dlpack__")
     on_gpu = device is not None and _DEVICES.get(device()[0]) == "cuda"
     # Its maker lets that stream wait for what still writes to it; 1 is the default stream (the array API standard, __dlpack__).
-    capsule = export(stream=stream or 1) if on_gpu else export()
-    tensor = _DLTensor.from_address(get_pointer(capsule, b"dltensor"))
+    options = {"stream": stream or 1} if on_gpu else {}
+    try:
+        return export(**options, max_version=_VERSION)
+    except TypeError:  # a package that knows no versions, or refuses the array, and then again
+        return export(**options)
+
+
+def _open(capsule: Any, name: str) -> tuple[_DLTensor, bool]:
+    """The tensor in a capsule, and whether it is read-only, which one without a version does not say."""
+    if not _is_valid(capsule, b"dltensor_versioned"):
+        return _DLTensor.from_address(get_pointer(capsule, b"dltensor")), False
+    managed = _DLManagedTensorVersioned.from_address(get_pointer(capsule, b"dltensor_versioned"))
+    if managed.major > _VERSION[0]:
+        raise TypeError(f"{name} is shared by DLPack {managed.major}.{managed.minor}, and up to {_VERSION[0]} is read here: use another release of its package")
+    return managed.tensor, bool(managed.flags & _READ_ONLY)
+
+
+def read(array: object, name: str, stream: int | None) -> Exported:
+    """Reads what an array shares, to be used in that stream. Errors call it `name`.
+
+    The capsule is not consumed: its maker's destructor releases it, when what keeps it goes.
+    """
+    capsule = _export(array, stream)
+    tensor, read_only = _open(capsule, name)
     kind = _DEVICES.get(tensor.device_type)
     if kind is None:
         raise TypeError(f"{name} is on DLPack device {tensor.device_type}; kernels run on cuda devices: copy it to one")
@@ -62,4 +111,4 @@ def read(array: object, name: str, stream: int | None) -> tuple[str, int, str, i
         raise TypeError(f"{name} is of DLPack type {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes, which no kernel takes: convert it")
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     strides = tuple(tensor.strides[i] for i in range(tensor.ndim)) if tensor.strides else None
-    return kind, tensor.device_id, dtype, (tensor.data or 0) + tensor.byte_offset, shape, strides, capsule
+    return Exported(kind, tensor.device_id, dtype, (tensor.data or 0) + tensor.byte_offset, shape, strides, capsule, read_only)

@@ -6,17 +6,18 @@ from __future__ import annotations
 import ctypes
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple, SupportsIndex, Union
 
 from . import _binding, _library, _simulator
 from ._arrays import package_of
 from ._errors import SimulationError
 from ._simulator import SimulationStatistics
+from ._spec import whole_number
 from ._types import by_name
 
-Extents = Union[int, Sequence[int]]
+Extents = Union[SupportsIndex, Sequence[SupportsIndex]]
 
 # The element types of TMA, by the names of NumPy and PyTorch; 8-bit floats are copied as bytes.
 _TMA_TYPES = {
@@ -258,7 +259,7 @@ def _scalar(value: Any, name: str) -> dict[str, Any]:
 
 
 def _extents(given: Extents, name: str) -> list[int]:
-    numbers = [given] if isinstance(given, int) else [int(extent) for extent in given]
+    numbers = [whole_number(extent, name) for extent in (given if isinstance(given, Iterable) and not isinstance(given, str) else (given,))]
     if not 1 <= len(numbers) <= 3:
         raise ValueError(f"{name} has {len(numbers)} extents; it must have 1 to 3")
     return numbers + [1] * (3 - len(numbers))
@@ -293,16 +294,23 @@ def simulate_ptx(
         entry: the kernel; None: the only one.
         programmatic: the kernel may start before the preceding one ends.
         variables: values of the module's variables by name, like `args`.
-        schedules: runs that many, of consecutive seeds and from the same contents; the arrays hold what the last one wrote.
+        schedules: runs that many, 1 or more, of consecutive seeds and from the same contents; the arrays hold what the last one wrote.
         schedule_seed: chooses the order of warps and of asynchronous work, of the first.
         strict: warnings are errors.
-        multiprocessors: that the device has; 0: 148.
+        multiprocessors: that the device has, 1 to 65535; 0: 148.
         progress: shows a bar; None: if it takes long and standard error is a terminal.
 
     Raises:
         SimulationError: the kernel breaks a rule of the hardware, or does what the simulator does not know; the arrays are as before that run.
         TypeError, ValueError: an argument is none that a kernel takes.
     """
+    if not isinstance(ptx, (str, bytes)):
+        raise TypeError(f"ptx is a {type(ptx).__name__}; it must be the text of a module, str or bytes{': pass ptx.read_text()' * hasattr(ptx, 'read_text')}")
+    shared, schedules = whole_number(shared, "shared"), whole_number(schedules, "schedules")
+    multiprocessors = whole_number(multiprocessors, "multiprocessors")
+    if schedules < 1:
+        raise ValueError(f"schedules is {schedules}; it must be 1 or more")
+    _simulator.check_multiprocessors(multiprocessors)
     launch = _Launch()
     named = [*((f"argument {i}", value) for i, value in enumerate(args)), *((f"variable {name}", value) for name, value in (variables or {}).items())]
     for name, value in named:

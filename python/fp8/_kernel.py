@@ -151,8 +151,7 @@ class Kernel:
             SimulationError: the kernel breaks a rule; nothing is written.
             TypeError, ValueError: the arrays do not fit, or a number is out of range.
         """
-        if not 0 <= multiprocessors <= 65535:
-            raise ValueError(f"multiprocessors is {multiprocessors}; it must be from 1 to 65535, or 0 for the default")
+        _simulator.check_multiprocessors(multiprocessors)
         options = _simulator.default_options()
         options.schedule_seed = schedule_seed
         options.multiprocessors = multiprocessors or options.multiprocessors

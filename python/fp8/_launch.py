@@ -7,7 +7,7 @@ import contextlib
 from typing import Callable, NamedTuple
 
 from ._annotations import Operand
-from ._arrays import CPU, Array, describe, package_of
+from ._arrays import CPU, Array, describe, is_torch, package_of
 from ._call import Call
 from ._choice import chip_of, kernel_for
 from ._device import Launch, get_device
@@ -15,7 +15,7 @@ from ._errors import DeviceError, Fp8Error
 from ._kernel import Kernel
 from ._layout import make_output
 from ._operands import Operands
-from ._packages import current_stream, package
+from ._packages import current_stream, package, torch_is_tracing
 from ._timeline import Timeline
 
 
@@ -85,6 +85,8 @@ def _choose(call: Call) -> tuple[Call, Operands, Kernel]:
 
 
 def _choose_simulated(call: Call, chip: str | None) -> tuple[Operands, Kernel]:
+    if torch_is_tracing() and any(map(is_torch, call.operands())):
+        raise ValueError("a simulated call cannot be traced, for the simulator has numbers and no graph: call it outside, or trace a call on cuda tensors")
     operands = Operands(call)
     chip = chip or operands.spec.default_chip
     if operands.device != CPU:

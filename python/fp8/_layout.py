@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Callable
 
 from ._annotations import Operand
-from ._arrays import Array, by, contiguous_strides, describe, spelt, stands_for
-from ._packages import package
+from ._arrays import Array, by, contiguous_strides, describe, is_jax, spelt, stands_for
+from ._packages import Package, package
 from ._types import by_mlir, of_mlir
 
 ALIGNMENT = 16  # bytes: of addresses and rows that TMA copies (PTX ISA, tensor maps)
@@ -56,12 +57,12 @@ def padded_row(columns: int, dtype: str, alignment: int = ALIGNMENT) -> int:
 
 
 def _tidy_strides(array: Array) -> tuple[int, ...]:
-    """Its strides, but where an extent is 1 or 0, and how far apart its only elements would be is free, as TMA wants them."""
+    """Its strides, but where an extent is 1 or 0, and how far apart its only elements would be is free, as TMA, and D without gaps, want them."""
     *batch, rows, columns = array.shape
     *outer, row, element = array.strides
     element = element if columns > 1 else 1
     row = row if rows > 1 else padded_row(columns, array.dtype)
-    return (*(stride if extent > 1 else rows * row for stride, extent in zip(outer, batch)), row, element)
+    return (*(stride if extent > 1 and 0 not in array.shape else rows * row for stride, extent in zip(outer, batch)), row, element)
 
 
 def _is_laid_out(array: Array, by_tma: bool) -> bool:
@@ -71,6 +72,16 @@ def _is_laid_out(array: Array, by_tma: bool) -> bool:
     is_apart = element == 1 and row >= array.shape[-1] and all(stride >= rows * row for stride in outer)
     is_aligned = array.address % ALIGNMENT == 0 and all(stride * size % ALIGNMENT == 0 for stride in (*outer, row))
     return is_apart and (is_aligned or not by_tma)
+
+
+def _overlaps(array: Array) -> bool:
+    """Whether elements share memory: each stride must reach past all that the smaller ones cover."""
+    reach = 0
+    for step, extent in sorted((abs(stride), extent) for stride, extent in zip(array.strides, array.shape) if extent > 1):
+        if step <= reach:
+            return 0 not in array.shape
+        reach += step * (extent - 1)
+    return False
 
 
 def _padded(shape: tuple[int, ...], dtype: str, alignment: int = ALIGNMENT) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -143,7 +154,14 @@ def _new_output(like: object, shape: tuple[int, ...], dtype: str) -> tuple[Array
     extents, strides = _padded(shape, dtype)
     made = made_by.empty(extents, by_mlir()[dtype])
     array = describe(made, "d").as_type(dtype).laid_out(shape, strides)
+    array = array.laid_out(shape, _tidy_strides(array))
     return array, lambda: made if extents == shape else made_by.contiguous(made_by.view(made, shape, strides))
+
+
+def _written(made_by: Package | None, d: Operand) -> Operand:
+    if made_by:
+        made_by.mark_written(d)
+    return d
 
 
 def _given_output(place: str, shape: tuple[int, ...], dtype: str, d: Operand, given: Array) -> tuple[Array, Callable[[], Operand]]:
@@ -154,14 +172,14 @@ def _given_output(place: str, shape: tuple[int, ...], dtype: str, d: Operand, gi
     if given.place != place:
         raise ValueError(f"d is on {given.place} and a on {place}: they must be on one device")
     if given.read_only:
-        raise ValueError("d is read-only; it is what the GEMM writes to: pass one that can be written")
-    if any(stride == 0 and extent > 1 for stride, extent in zip(given.strides, shape)):
+        raise ValueError(f"d is read-only{', as all arrays of jax are' * is_jax(d)}; it is what the GEMM writes to: pass one that can be written")
+    if _overlaps(given):
         raise ValueError(f"d has strides of {by(given.strides)} elements, so that elements share memory: pass one that has room for each")
     given = given.as_type(dtype)
     given = given.laid_out(shape, _tidy_strides(given))
-    if _is_laid_out(given, by_tma=True):
-        return given, lambda: d
     made_by = package(d)
+    if _is_laid_out(given, by_tma=True):
+        return given, functools.partial(_written, made_by, d)
     if made_by is None:
         raise ValueError(
             "the rows of d must be contiguous, aligned to 16 bytes and a multiple of 16 bytes apart; only arrays of torch, cupy and numpy "

@@ -20,6 +20,8 @@ def library_path() -> Path:
     if path.is_file():
         return path
     origin = "$FP8_LIBRARY names" if named else "this package lacks"
+    if named and path.is_dir():
+        raise Fp8Error(f"$FP8_LIBRARY names {path}, which is a folder: let it name the libfp8.so of a build")
     raise Fp8Error(f"{origin} {path}, which is not there: install the package with pip, or let $FP8_LIBRARY name the libfp8.so of a build")
 
 
@@ -30,7 +32,9 @@ def library() -> _binding.Library:
     try:
         return _binding.Library(path, (_binding.RUNTIME, _binding.SIMULATOR, _binding.COMPILER), _failure_as(DeviceError))
     except OSError as error:
-        raise Fp8Error(f"cannot load {path}: {error}") from None
+        raise Fp8Error(f"cannot load {path}: {error}{'; let $FP8_LIBRARY name the libfp8.so of a build' * ('FP8_LIBRARY' in os.environ)}") from None
+    except AttributeError as error:
+        raise Fp8Error(f"{path} is not the library of this package ({error}): let $FP8_LIBRARY name the libfp8.so of a build, or leave it unset") from None
 
 
 @functools.lru_cache(maxsize=None)

@@ -5,10 +5,19 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import warnings
 
 logger = logging.getLogger("fp8")
 _LEVELS = ("debug", "info", "warning", "error")
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warns of the line that called the package, however deep in it this is."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def configure() -> None:

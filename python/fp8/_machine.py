@@ -7,12 +7,11 @@ import json
 import os
 import re
 import tempfile
-import warnings
 from pathlib import Path
 from typing import IO
 
 from . import _cache, _library
-from ._log import logger
+from ._log import logger, warn
 
 _warned: set[str] = set()
 _unsaved: dict[str, IO[str]] = {}
@@ -67,7 +66,7 @@ def find(gpu: str, driver: int, chip: str) -> str | None:
             if _is_file_for(path, gpu, chip):
                 logger.debug("constants of the cost model: %s", path)
                 return str(path)
-            warn(str(path), f"it is damaged, or not for {gpu} with chip {chip}")
+            warn_of(str(path), f"it is damaged, or not for {gpu} with chip {chip}")
     return built_in(gpu)
 
 
@@ -83,12 +82,8 @@ def describe(machine: str | None) -> str:
     return f"constants of {machine}" + ("" if machine in _library.machines() else ", a file" if os.environ.get("FP8_MACHINE") else ", measured here")
 
 
-def warn(path: str, problem: str) -> None:
+def warn_of(path: str, problem: str) -> None:
     """Says once that a file is not used."""
     if path not in _warned:
         _warned.add(path)
-        warnings.warn(
-            f"the constants of this GPU are not used: {problem} ({path}); 'python3 -m fp8 calibrate' measures them again",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        warn(f"the constants of this GPU are not used: {problem} ({path}); 'python3 -m fp8 calibrate' measures them again", RuntimeWarning)

@@ -6,9 +6,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-from typing import Any
+from typing import Any, NoReturn
 
-from ._arrays import package_of
+from ._arrays import package_of, refuse_mask
 from ._types import E4M3, Format, type_name
 
 
@@ -32,6 +32,15 @@ class NumPy:
 
     def __init__(self) -> None:
         self.module = numpy()
+
+    def take(self, array: Any, name: str) -> Any:
+        """Returns an array, or a tensor of PyTorch as one. Errors call it `name`."""
+        refuse_mask(array, name)
+        package = package_of(array)
+        if package == "torch":
+            bits = array.detach().cpu().resolve_neg().contiguous().view(getattr(importlib.import_module("torch"), f"int{8 * array.element_size()}")).numpy()
+            return _with_type(bits, type_name(array.dtype))
+        return array if package == "numpy" else _refuse(array, name)
 
     def full(self, shape: tuple[int, ...], value: float, dtype: str) -> Any:
         return self.module.full(shape, value, dtype)
@@ -99,6 +108,15 @@ class Torch:
         self.module = importlib.import_module("torch")
         self._device = tensor.device
 
+    def take(self, array: Any, name: str) -> Any:
+        """Returns a tensor, or an array of NumPy as one. Errors call it `name`."""
+        refuse_mask(array, name)
+        package = package_of(array)
+        if package == "numpy":
+            bits = self.module.from_numpy(numpy().array(array, array.dtype.newbyteorder("="), order="C").view(f"i{array.itemsize}")).to(self._device)
+            return self.view(bits, type_name(array.dtype))
+        return array if package == "torch" else _refuse(array, name)
+
     def full(self, shape: tuple[int, ...], value: float, dtype: str) -> Any:
         return self.module.full(shape, value, dtype=getattr(self.module, dtype), device=self._device)
 
@@ -147,14 +165,26 @@ def arrays_of(array: Any) -> NumPy | Torch:
     """Returns the namespace of an array.
 
     Raises:
-        TypeError: It is neither NumPy's nor PyTorch's.
+        TypeError: It is neither NumPy's nor PyTorch's, or has a mask.
     """
+    refuse_mask(array, "an operand")
     package = package_of(array)
     if package == "torch":
         return Torch(array)
     if package == "numpy":
         return NumPy()
     raise TypeError(f"{type(array).__name__} is no array of NumPy or tensor of PyTorch; convert it to one")
+
+
+def _refuse(array: object, name: str) -> NoReturn:
+    raise TypeError(f"{name} is a {type(array).__name__}; it must be an array of NumPy or a tensor of PyTorch")
+
+
+def _with_type(bits: Any, name: str) -> Any:
+    """Returns the bits as numbers of the type of that name, or as they are, without a sign, if NumPy lacks it."""
+    extension = ml_dtypes()
+    unsigned = bits.view(f"u{bits.itemsize}")
+    return unsigned.view(getattr(extension, name, None) or name) if hasattr(numpy(), name) or hasattr(extension, name) else unsigned
 
 
 def ml_dtypes() -> Any:

@@ -12,17 +12,20 @@ from ._arrays import CPU, CUDA, Array, by, contiguous_strides, describe, package
 from ._call import BOTH_MX, MX_CURE, Call, Parameter, blocks, check_mx_options, extents_of, find_parameter, parameters
 from ._device import get_device
 from ._layout import in_rows, in_tiles, padded_row, scale_layout
-from ._spec import LARGEST_EXTENT, GemmSpec
+from ._spec import LARGEST_EXTENT, GemmSpec, is_integer
 from ._types import BF16, E4M3, E8M0, F32, format_of, one_of
 
 _QUANTISED = ("f64", "f32", "f16", "bf16")  # types of numbers that quantize_blockwise takes
 NO_GRADIENT = "fp8.gemm has no gradient, and an operand requires one: call it under torch.no_grad(), or detach the operand"
 
 
+def _is_array(value: object) -> bool:
+    return bool(package_of(value)) or hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__")
+
+
 def as_number(value: object) -> float | None:
     """Returns the number that `value` is, one of numpy among them; None if it is none, but an array perhaps."""
-    is_array = package_of(value) or hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__")
-    if isinstance(value, numbers.Real) or not is_array and hasattr(value, "__float__"):
+    if isinstance(value, numbers.Real) or not _is_array(value) and hasattr(value, "__float__"):
         try:
             return float(value)
         except OverflowError:
@@ -35,12 +38,27 @@ def requires_gradient(*operands: object) -> bool:
     return any(operand is not None and getattr(operand, "requires_grad", False) for operand in operands)
 
 
+def refuse_tangents(call: Call) -> None:
+    """Refuses operands with a derivative in forward mode, as `refuse_gradients` does. torch.no_grad() leaves these as they are.
+
+    Raises:
+        ValueError: an operand has one.
+    """
+    torch, forward = sys.modules.get("torch"), sys.modules.get("torch.autograd.forward_ad")
+    if torch is None or forward is None or getattr(forward, "_current_level", -1) < 0:
+        return
+    for name, operand in zip(Call._fields, call):
+        if isinstance(operand, torch.Tensor) and forward.unpack_dual(operand).tangent is not None:
+            raise ValueError(f"fp8.gemm has no derivative, and {name} has a tangent of forward mode: pass {name}.detach()")
+
+
 def refuse_gradients(call: Call) -> None:
     """Refuses operands that require a gradient. There is none, and to leave it out silently would be wrong.
 
     Raises:
         ValueError: an operand requires one.
     """
+    refuse_tangents(call)
     torch = sys.modules.get("torch")
     if torch is not None and requires_gradient(*call.operands()) and torch.is_grad_enabled():
         raise ValueError(NO_GRADIENT)
@@ -77,7 +95,8 @@ class Operands:
         # With the factor 1 C is added as it is; with 0 it is not read.
         beta, d_scale = as_number(call.beta), as_number(call.d_scale)
         if call.c is None and beta not in (0, 1):
-            raise ValueError(f"beta is {'an array' if beta is None else beta}, the factor of C, and there is none: pass c, or leave beta out")
+            found = beta if beta is not None else "an array" if _is_array(call.beta) else repr(call.beta)
+            raise ValueError(f"beta is {found}, the factor of C, and there is none: pass c, or leave beta out")
         adds_c = call.c is not None and beta != 0
         given = {
             "a": self.a,
@@ -183,7 +202,7 @@ class Operands:
 
     def _b_scale(self, given: object) -> Array:
         block = self.call.b_block
-        if block not in (128, 64, 1):
+        if not is_integer(block) or block not in (128, 64, 1):
             raise ValueError(f"b_block is {block!r}; it must be 128, 64 or 1")
         parameter = find_parameter("b_scale", block)
         if block == 1:

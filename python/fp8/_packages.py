@@ -45,6 +45,9 @@ class Package:
     def contiguous(self, array: Any) -> Any:
         raise NotImplementedError
 
+    def mark_written(self, array: Any) -> None:
+        """Tells the package that something else has written to the array."""
+
 
 class _Torch(Package):
     def __init__(self, like: Any):
@@ -85,6 +88,10 @@ class _Torch(Package):
     def contiguous(self, array: Any) -> Any:
         return array.contiguous()
 
+    def mark_written(self, array: Any) -> None:
+        if not array.is_inference():  # which has no version
+            self._torch.autograd.graph.increment_version(array)
+
 
 class _NumPy(Package):
     def __init__(self) -> None:
@@ -111,7 +118,8 @@ class _NumPy(Package):
 
     def view(self, source: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
         size = source.dtype.itemsize
-        return self._package.lib.stride_tricks.as_strided(source, shape, tuple(stride * size for stride in strides))
+        bits = source.view(f"u{size}")  # as_strided asks for types by their codes, of which ml_dtypes' have none
+        return self._package.lib.stride_tricks.as_strided(bits, shape, tuple(stride * size for stride in strides)).view(source.dtype)
 
     def copy(self, target: Any, source: Any) -> None:
         target[...] = source
@@ -180,6 +188,12 @@ def torch_is_compiling() -> bool:
     """Returns whether torch.compile reads the code that runs. torch must have been imported."""
     compiler = getattr(sys.modules["torch"], "compiler", None)  # of torch 2.1 and later
     return compiler is not None and bool(compiler.is_compiling())
+
+
+def torch_is_tracing() -> bool:
+    """Returns whether make_fx or torch.export records what torch does at present."""
+    tracer = sys.modules.get("torch.fx.experimental.proxy_tensor")
+    return tracer is not None and tracer.get_proxy_mode() is not None
 
 
 def current_stream(array: object, index: int) -> int:

@@ -14,6 +14,7 @@ from ._gemm import gemm
 from ._kernel import Kernel
 from ._launch import profile as profile_call
 from ._packages import stream_address
+from ._spec import whole_number
 from ._timeline import Timeline
 
 _STAMPS = 512
@@ -31,13 +32,16 @@ def profile(what: Callable[..., object] | Kernel, *arrays: Operand, stamps: int 
     Args:
         what: `fp8.gemm`, or a kernel, which may have been compiled without `profile`.
         arrays: what it takes; a kernel takes arrays on a GPU, or for the simulator in the host's memory.
-        stamps: that there is room for, of each role: three for each block of K at most, and a few for each tile.
+        stamps: that there is room for, at least 1 of each role: three for each block of K at most, and a few for each tile.
         options: of `fp8.gemm`; with `simulate=True` it runs on the simulator.
 
     Raises:
         TypeError, ValueError: an argument is wrong.
         DeviceError, CompileError, SimulationError: as `fp8.gemm` and `Kernel.simulate` do.
     """
+    stamps = whole_number(stamps, "stamps")
+    if stamps < 1:
+        raise ValueError(f"stamps is {stamps}; it must be at least 1")
     twin = functools.partial(_twin_of, stamps=stamps)
     if isinstance(what, Kernel):
         if options:

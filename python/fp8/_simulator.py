@@ -54,6 +54,12 @@ def default_options() -> _binding.SimulatorOptions:
     return options
 
 
+def check_multiprocessors(count: int) -> None:
+    """Raises a ValueError if no device has so many; 0 stands for the default."""
+    if not 0 <= count <= 65535:
+        raise ValueError(f"multiprocessors is {count}; it must be from 1 to 65535, or 0 for the default")
+
+
 def run(label: str, progress: bool | None, options: _binding.SimulatorOptions, work: Callable[[], None]) -> None:
     """Does `work`, which simulates with these options; shows how far it is, and lets Ctrl-C end it.
 

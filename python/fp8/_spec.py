@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, fields
 from typing import SupportsIndex
 
@@ -14,18 +15,33 @@ DEFAULT_CHIP = "sm_90a"
 LARGEST_EXTENT = 2**31 - 1
 """Coordinates of TMA are 32-bit numbers with a sign (rule G6 of docs/Semantics.md)."""
 
+
 def is_integer(value: object) -> bool:
     """Whether it is a whole number, of Python or NumPy; True and False are none."""
     return isinstance(value, SupportsIndex) and not isinstance(value, bool)
 
 
+def whole_number(value: object, name: str) -> int:
+    """The number of Python that a value is.
+
+    Raises:
+        TypeError: it is none, such as 1.0.
+    """
+    try:
+        return operator.index(value)  # type: ignore[arg-type]  # TypeError is what tells
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; it must be a whole number") from None
+
+
 def check_problem(problem: tuple[int | None, int | None, int | None]) -> None:
     """Raises a ValueError if these are not M, N and K, each None or an extent that a kernel can have."""
-    if len(problem) != 3:
+    if not hasattr(problem, "__len__") or len(problem) != 3:
         raise ValueError(f"problem is {problem!r}; it must be M, N and K, with None for what is not known")
     for name, extent in zip("MNK", problem):
         if extent is not None and not (is_integer(extent) and 1 <= extent <= LARGEST_EXTENT):
             raise ValueError(f"{name} is {extent!r} in problem; it must be from 1 to 2^31 - 1, the range of TMA coordinates, or None if it is not known")
+    if problem[2] is not None and problem[2] % 16:
+        raise ValueError(f"K is {problem[2]}; it must be a multiple of 16: pad A and B with columns of zeros")
 
 
 @dataclass(frozen=True, init=False)
@@ -94,13 +110,19 @@ class GemmSpec:
         d_dtype = merge("d_dtype", d_dtype, "out_dtype", out_dtype)
         c_dtype = merge("c_dtype", c_dtype, "residual_dtype", residual_dtype)
         d_scale = merge("d_scale", d_scale, "out_scale", out_scale)
-        what = (d_dtype or "bf16", a_scale_dtype, b_scale_dtype, b_block, bias_dtype, c_dtype, beta, bool(d_scale), batch)
+        what = (d_dtype or "bf16", a_scale_dtype, b_scale_dtype, b_block, bias_dtype, c_dtype, beta, False if d_scale is None else d_scale, batch)
         values = (*what, config, programmatic, constant_b, d_contiguous)
         for field, value in zip(fields(self), values):
             object.__setattr__(self, field.name, value)
         self._check()
 
     def _check(self) -> None:
+        for name in ("beta", "batch", "constant_b", "d_contiguous", "d_scale", "programmatic"):
+            value, may_be_none = getattr(self, name), name in ("d_scale", "programmatic")
+            if not isinstance(value, bool) and not (may_be_none and value is None):
+                raise TypeError(f"{name} is {value!r}; it must be {'True, False or None' if may_be_none else 'True or False'}")
+        if not isinstance(self.config, (str, type(None))):
+            raise TypeError(f"config is {self.config!r}; it must be text, or None for the compiler to choose")
         if not is_integer(self.b_block) or self.b_block not in (128, 64, 1):
             raise ValueError(f"b_block is {self.b_block!r}; it must be 128, 64 or 1")
         for name in ("a_scale_dtype", "b_scale_dtype"):
@@ -116,10 +138,6 @@ class GemmSpec:
                 object.__setattr__(self, name, format_of(getattr(self, name), name, parameter.formats).mlir)
         if self.beta and not self.c_dtype:
             raise ValueError("beta is the factor of C, and there is none: set c_dtype")
-        if self.programmatic is not None and not isinstance(self.programmatic, bool):
-            raise TypeError(f"programmatic is {self.programmatic!r}; it must be True, False or None")
-        if not isinstance(self.constant_b, bool):
-            raise TypeError(f"constant_b is {self.constant_b!r}; it must be True or False")
         if self.programmatic is not None and self.config:
             raise ValueError("the config pins the launch, too: leave programmatic out, and add 'launch = programmatic' to the config if it is wanted")
 

@@ -7,6 +7,7 @@ import struct
 from typing import Callable, Union
 
 import torch
+from torch.autograd import forward_ad as _forward
 
 from . import _choice, _library
 from ._annotations import Number, Operand
@@ -17,12 +18,13 @@ from ._device import Launch, get_device
 from ._errors import DeviceError
 from ._launch import Launched, launch
 from ._launch import run as run_anywhere
-from ._operands import NO_GRADIENT, as_number, requires_gradient
+from ._operands import NO_GRADIENT, as_number, refuse_tangents, requires_gradient
 from ._packages import package
 from ._rows import Rows, find_row
 from ._types import by_mlir, format_of
 
 _Key = tuple[object, ...]
+_Factors = tuple[Union["torch.Tensor", None], ...]
 
 try:
     _raw_stream: Callable[[int], int] = torch._C._cuda_getCurrentRawStream
@@ -35,6 +37,22 @@ except AttributeError:  # a torch without CUDA
 # What compiled code allocates by; it takes half of the time of torch.empty_strided, and the current device.
 _quick_empty = getattr(getattr(getattr(torch._C, "_dynamo", None), "guards", None), "_empty_strided_cuda", None)
 _current_device: Callable[[], int] = getattr(torch._C, "_cuda_getDevice", lambda: -1)
+_count_modes: Callable[[], int] = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
+"""How many TorchDispatchModes see torch's operators at present."""
+
+
+def _find_marker() -> Callable[[tuple[torch.Tensor, ...]], None]:
+    """Returns what tells autograd that tensors were written to; before torch took several at once, it is slower."""
+    quick: Callable[[tuple[torch.Tensor, ...]], None]
+    try:
+        quick = torch._C._increment_version
+        quick((torch.empty(0),))
+    except (AttributeError, TypeError, RuntimeError):
+        return lambda tensors: package(tensors[0]).mark_written(tensors[0])  # type: ignore[union-attr]
+    return quick
+
+
+_mark_written = _find_marker()
 
 
 class _Plan:
@@ -75,6 +93,8 @@ def _refuse_gradients(call: Call) -> None:
     """As `launch` does, but quickly; AttributeError if not all are tensors."""
     fields: tuple[torch.Tensor, ...] = call
     a, a_scale, b, b_scale, _, bias, c, beta, d_scale, d, *_ = fields
+    if _forward._current_level >= 0:
+        refuse_tangents(call)
     if not torch.is_grad_enabled():
         return
     if a.requires_grad or a_scale.requires_grad or b.requires_grad or b_scale.requires_grad or d is not None and d.requires_grad:
@@ -107,7 +127,11 @@ def _describe_call(call: Call) -> tuple[bytes, _Key | None]:
         numbers = _key_of_numbers(call)
         if numbers is None:
             return b"", None
-        tensors += tuple(value if value is not None and as_number(value) is None else None for value in (beta, d_scale))  # type: ignore[assignment]
+        factors: _Factors = tuple(value if value is not None and as_number(value) is None else None for value in (beta, d_scale))
+        first, second = factors
+        if first is not None and first.is_neg() or second is not None and second.is_neg():  # z.conj().imag of more elements has strides that no plan has
+            return b"", None
+        tensors += factors
     description = _describe(*tensors) or describe_attributes(*tensors)
     if not description:
         return b"", None
@@ -117,7 +141,7 @@ def _describe_call(call: Call) -> tuple[bytes, _Key | None]:
 def run(call: Call, simulate: bool, chip: str | None) -> torch.Tensor:
     """fp8.gemm of tensors: of those on a cuda device, or of any while torch.compile reads the code."""
     if not is_compiling():
-        return _gemm(call)
+        return _gemm(call) if _count_modes() == 0 else _show_to_modes(call)
     if getattr(call.a, "is_cuda") and not simulate and chip is None:
         return _call_operator(call)
     return run_uncompiled(call, simulate, chip)
@@ -153,6 +177,8 @@ def _gemm(call: Call) -> torch.Tensor:
         description = addresses_of(description) + struct.pack(f"={len(numbers)}Q", *numbers)
     if _enqueue(plan.handle, plan.places, description, result.data_ptr(), _raw_stream(plan.index) if stream is None else stream):
         raise DeviceError(_library.last_error())
+    if call.d is not None:
+        _mark_written((result,))
     return result
 
 
@@ -278,6 +304,19 @@ def _call_operator(call: Call) -> torch.Tensor:
         return result
     torch.ops.fp8.gemm_out(*call[:4], **options, d=call.d)
     return call.d
+
+
+def _show_to_modes(call: Call) -> torch.Tensor:
+    """A call that a TorchDispatchMode sees, as make_fx and FakeTensorMode do: of an operator, which takes tensors alone, in the current stream."""
+    numbers = {name: number for name in _NUMBERS if (number := as_number(getattr(call, name))) is not None}
+    operands = [getattr(call, name) for name in _OPERANDS if name not in numbers]
+    if not all(operand is None or isinstance(operand, torch.Tensor) for operand in operands):
+        return _gemm(call)
+    call = call._replace(**numbers)  # type: ignore[arg-type]
+    if call.stream is None:
+        return _call_operator(call)
+    with package(call.a).on(getattr(call.a, "device").index, call.stream):  # type: ignore[union-attr]
+        return _call_operator(call._replace(stream=None))
 
 
 is_compiling: Callable[[], bool] = torch.compiler.is_compiling

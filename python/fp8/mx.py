@@ -8,7 +8,7 @@ from typing import Any
 
 from ._annotations import NumPyOrTorch, Operand
 from ._arrays import by
-from ._call import BLOCK, BOTH_MX, MX_CURE, blocks
+from ._call import BLOCK, BOTH_MX, MX_CURE, blocks, pair
 from ._numeric import NumPy, Torch, arrays_of, encode
 from ._types import E4M3, E8M0, type_name
 
@@ -40,8 +40,10 @@ def quantize_mx(x: NumPyOrTorch) -> tuple[NumPyOrTorch, NumPyOrTorch]:
         TypeError: x is no array of NumPy or tensor of PyTorch.
     """
     xp = arrays_of(x)
-    if len(x.shape) != 2 or type_name(x.dtype) not in _FLOATS:
-        raise ValueError(f"x is {by(tuple(x.shape))} of {type_name(x.dtype)}; quantise a matrix of " + ", ".join(_FLOATS))
+    if len(x.shape) != 2:
+        raise ValueError(f"x has {len(x.shape)} dimensions; quantise a matrix, or each matrix of a batch")
+    if type_name(x.dtype) not in _FLOATS:
+        raise ValueError(f"x is of {type_name(x.dtype)}; quantise a matrix of " + ", ".join(_FLOATS))
     rows, k = x.shape
     padded = xp.full((rows, blocks(k, MX_BLOCK) * MX_BLOCK), 0.0, "float64")
     padded[:, :k] = xp.cast(x, "float64")
@@ -75,9 +77,8 @@ def tile_scales(scales: NumPyOrTorch, shape: tuple[int, int], block: tuple[int, 
         TypeError: They are no array of NumPy or tensor of PyTorch, or of another type.
     """
     xp = arrays_of(scales)
-    if len(shape) != 2 or len(block) != 2:
-        raise ValueError(f"shape is {shape!r} and block {block!r}; they must be rows and K of a matrix, and the rows and columns that share a scale")
-    (rows, k), (block_rows, block_columns) = shape, block
+    rows, k = pair(shape, "shape", "the rows and K of the operand")
+    block_rows, block_columns = pair(block, "block", "the rows and columns that share a scale")
     if block_rows < 1 or block_columns < MX_BLOCK or block_columns % MX_BLOCK:
         raise ValueError(f"a block is {block_rows} x {block_columns}; it must have rows, and a multiple of {MX_BLOCK} columns")
     wanted = (blocks(rows, block_rows), blocks(k, block_columns))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._annotations import DType, NumPyOrTorch
-from ._call import find_parameter
+from ._call import find_parameter, pair
 from ._layout import LINE, padded_row
 from ._numeric import NumPy, Torch, arrays_of, encode, round_to
 from ._types import E4M3, Format, format_of, type_name
@@ -42,7 +42,7 @@ def quantize_blockwise(x: NumPyOrTorch, block: tuple[int, int] = (1, 128), *, sc
     """
     xp = arrays_of(x)
     scale_format = format_of(scale_dtype, "scale_dtype", find_parameter("a_scale").formats)
-    rows, columns = block
+    rows, columns = pair(block, "block", "the rows and columns that share a scale")
     layout = scale_layout or ("k_major" if rows == 1 else "row_major")
     if len(x.shape) != 2:
         raise ValueError(f"x has {len(x.shape)} dimensions; quantise a matrix, or each matrix of a batch")

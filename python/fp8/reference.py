@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from typing import Any
 
@@ -11,10 +12,14 @@ from ._arrays import by
 from ._call import BLOCK, Call, blocks, check_mx_options, find_parameter, merge
 from ._layout import scale_layout as layout_of
 from ._numeric import NumPy, Torch, arrays_of, round_to
-from ._types import E4M3, format_of
+from ._operands import as_number
+from ._spec import is_integer
+from ._types import E4M3, F32, format_of
 from .mx import MX_BLOCK, expand, is_tiled
 
 __all__ = ["reference_gemm"]
+
+_ARRAYS = ("a", "a_scale", "b", "b_scale", "bias", "c")
 
 
 def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Operand, *, d_dtype: DType | None = None,
@@ -23,7 +28,7 @@ def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Opera
                    out_scale: Number | None = None) -> NumPyOrTorch:
     """Computes `D = d_scale * (sum over K blocks of a_scale * b_scale * (A * B^T) + beta * C + bias)` in float64 and rounds it once.
 
-    All operands are arrays of NumPy, or tensors of PyTorch on one device. A, B, their scales, C and D may have a leading batch extent.
+    All operands are arrays of NumPy, or tensors of PyTorch on one device, or some of either. A, B, their scales, C and D may have a leading batch extent.
 
     Args:
         a: A, M x K, of float8_e4m3fn; its bits, as uint8; or of a floating-point type.
@@ -66,13 +71,15 @@ def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Opera
 
 def accumulate(xp: NumPy | Torch, call: Call) -> tuple[Any, Any]:
     """Returns D in float64, and the magnitude of what it is the sum of: `|d_scale| * (sum |a_scale * b_scale| * sum |A| |B| + |beta * C| + |bias|)`."""
+    call = call._replace(**{name: xp.take(value, name) for name in _ARRAYS if (value := getattr(call, name)) is not None})
     fields: tuple[Any, ...] = call
     a, a_scale, b, b_scale, _, bias, c, beta, d_scale, _, _, b_block, *_ = fields
-    beta, d_scale = _number("beta", beta), _number("d_scale", 1.0 if d_scale is None else d_scale)
+    reads_c = c is not None and _number("beta", beta) != 0
+    beta, d_scale = _rounded("beta", beta), _rounded("d_scale", 1.0 if d_scale is None else d_scale)
     wide_a, wide_b = (xp.widen(operand, E4M3) for operand in (a, b))
     if len(a.shape) != len(b.shape) or len(a.shape) not in (2, 3) or a.shape[-1] != b.shape[-1] or a.shape[:-2] != b.shape[:-2]:
         raise ValueError(f"A is {by(a.shape)} and B {by(b.shape)}; A is M x K and B N x K, or both have a batch extent before that")
-    if b_block not in (1, 64, 128):
+    if not is_integer(b_block) or b_block not in (1, 64, 128):
         raise ValueError(f"b_block is {b_block}; B has a scale for 128, 64 or 1 of its rows")
     m, n, k = a.shape[-2], b.shape[-2], a.shape[-1]
     batch = tuple(a.shape[:-2])
@@ -90,7 +97,7 @@ def accumulate(xp: NumPy | Torch, call: Call) -> tuple[Any, Any]:
             left, right = wide_a[..., part], wide_b[..., part].swapaxes(-1, -2)
             total = total + scale * (left @ right)
             magnitude = magnitude + abs(scale) * (abs(left) @ abs(right))
-        if c is not None and beta != 0:
+        if reads_c:
             _check_shape(c, "C", (*batch, m, n))
             added = xp.widen(c) * beta
             total, magnitude = total + added, magnitude + abs(added)
@@ -121,7 +128,18 @@ def _scales_of_blocks(xp: NumPy | Torch, call: Call, batch: tuple[int, ...], m: 
 def _number(name: str, factor: Any) -> float:
     if math.prod(getattr(factor, "shape", ())) != 1:
         raise ValueError(f"{name} is {by(factor.shape)}; it is a number, or an array of one")
-    return float(factor.item() if hasattr(factor, "item") else factor)
+    number = as_number(factor.item() if hasattr(factor, "item") else factor)
+    if number is None:
+        raise TypeError(f"{name} is {factor!r}; it is a number, or an array of one")
+    return number
+
+
+def _rounded(name: str, factor: Any) -> float:
+    """The number as a kernel reads it, which is float32."""
+    number = _number(name, factor)
+    if math.isfinite(number) and abs(number) > F32.largest:
+        raise ValueError(f"{name} is past the largest float32: pass a smaller number")
+    return ctypes.c_float(number).value
 
 
 def _check_shape(array: Any, name: str, shape: tuple[int, ...]) -> None:

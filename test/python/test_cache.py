@@ -94,6 +94,15 @@ def test_a_folder_that_cannot_be_written_is_told_once(tmp_path, monkeypatch):
         compile_one()
 
 
+@pytest.mark.parametrize("call", [lambda: fp8.compile(SPEC, assemble=False), lambda: _cache.write_text("x", "y")])
+def test_a_warning_is_of_the_line_that_called_the_package(tmp_path, monkeypatch, call):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("FP8_CACHE_DIR", str(tmp_path / "file" / "kernels"))
+    with pytest.warns(RuntimeWarning) as warned:
+        call()
+    assert warned[0].filename == __file__
+
+
 def test_others_may_read_what_the_umask_lets_them(folder):
     """An image is filled by one user and run by another."""
     before = os.umask(0o027)
@@ -144,6 +153,21 @@ def test_clearing_spares_what_others_put_there(folder):
     (folder / "package.json").write_text("{}")
     assert fp8.clear_cache() == 3
     assert [path.name for path in folder.iterdir()] == ["package.json"]
+
+
+def test_clearing_goes_on_where_a_file_stays(folder, monkeypatch):
+    compile_one()
+    stays, unlink = sorted(folder.iterdir())[0], Path.unlink
+
+    def refuse(path, **options):
+        if path == stays:
+            raise PermissionError(13, "Permission denied")
+        unlink(path, **options)
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(fp8.Fp8Error, match=f"cannot remove 1 of 2 files of the cache, .* is {stays} .Permission denied.: remove them as their owner"):
+        fp8.clear_cache()
+    assert list(folder.iterdir()) == [stays]
 
 
 def test_copies_of_a_library_are_one_build(folder, tmp_path, monkeypatch):

@@ -15,7 +15,9 @@ from conftest import ROOT
 from fp8 import _choice, _measured
 from fp8._choice import choices_of, forget_choices
 
-H200 = "NVIDIA H200"
+H200, B200 = "NVIDIA H200", "NVIDIA B200"
+MX = fp8.GemmSpec(a_scale_dtype="f8E8M0FNU", b_scale_dtype="f8E8M0FNU")
+find_table = _choice._tuned_table
 PROBLEMS = [(1, 2112, 7168), (40, 7168, 2048), (64, 2112, 7168), (303, 576, 9216), (4096, 7168, 2048)]
 SPECS = [fp8.GemmSpec(), fp8.GemmSpec(d_dtype="f32", b_block=1), fp8.GemmSpec(c_dtype="bf16", bias_dtype="bf16", programmatic=False), fp8.GemmSpec(constant_b=True)]
 
@@ -25,7 +27,7 @@ def afresh(tmp_path, monkeypatch):
     monkeypatch.setenv("FP8_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv("FP8_MACHINE", raising=False)
     monkeypatch.setattr(_measured, "_by_gpu", {})
-    # A wheel brings tables, and the source tree does not.
+    # A wheel brings tables, and a source tree has them: only tests that ask for one get it.
     monkeypatch.setattr(_choice, "_tuned_table", lambda gpu: None)
     forget_choices()
     yield
@@ -95,7 +97,7 @@ def test_what_was_tuned_comes_first():
 
 
 def test_the_table_comes_next(monkeypatch):
-    monkeypatch.setattr(_choice, "_tuned_table", lambda gpu: str(ROOT / "benchmark" / "tuned" / "h200.json"))
+    monkeypatch.setattr(_choice, "_tuned_table", find_table)
     choice = fp8.choose(64, 2112, 7168, gpu=H200)
     assert choice.source == "table" and choice.config == gemm_config(fp8.GemmSpec(), (64, 2112, 7168), gpu=H200)
     assert "from the tuned table" in choice.reason
@@ -118,6 +120,35 @@ def test_reads_as_a_line():
     assert str(fp8.choose(64, 7168, 2048)) == "tile = 64 x 64 x 128, launch = programmatic, signal = wait, by the model, 5.69 us on NVIDIA H200"
 
 
+def test_the_source_tree_has_the_tables_of_a_wheel(monkeypatch, tmp_path):
+    monkeypatch.setattr(_choice, "__file__", str(ROOT / "python" / "fp8" / "_choice.py"))
+    assert _choice._tables() == ROOT / "benchmark" / "tuned"
+    (tmp_path / "fp8" / "tuned").mkdir(parents=True)
+    monkeypatch.setattr(_choice, "__file__", str(tmp_path / "fp8" / "_choice.py"))
+    assert _choice._tables() == tmp_path / "fp8" / "tuned"
+
+
+@pytest.mark.parametrize(
+    "spec, gpu, chip",
+    [
+        (fp8.GemmSpec(), H200, "sm_90a"),
+        (fp8.GemmSpec(), "NVIDIA H100 80GB HBM3", "sm_90a"),
+        (fp8.GemmSpec(), B200, "sm_100a"),
+        (MX, B200, "sm_100a"),
+        (fp8.GemmSpec(), "NVIDIA Jetson T5000", "sm_110a"),
+        (MX, "NVIDIA Jetson T5000", "sm_110a"),
+    ],
+)
+def test_a_gpu_has_its_chip(spec, gpu, chip):
+    choice = fp8.choose(64, 8192, 4096, spec, gpu=gpu)
+    assert choice.machine == gpu and choice == fp8.choose(64, 8192, 4096, spec, gpu=gpu, chip=chip)
+
+
+def test_no_gpu_and_no_terms():
+    choice = fp8.choose(64, 7168, 2048, gpu=None)
+    assert choice == fp8.choose(64, 7168, 2048) and len({choice, fp8.choose(64, 7168, 2048)}) == 1
+
+
 def test_needs_no_gpu_and_compiles_nothing(tmp_path):
     script = "import fp8; print(fp8.choose(64, 7168, 2048, gpu='NVIDIA H200')); import sys; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=os.environ | {"FP8_CUDA_LIBRARY": "/none/libcuda.so"}, check=True)
@@ -130,6 +161,9 @@ def test_needs_no_gpu_and_compiles_nothing(tmp_path):
     ((0, 64, 128), {}, ValueError, "M is 0 in problem"),
     ((64, 64.5, 128), {}, TypeError, "'float' object"),
     ((64, 64, 128), {"chip": "sm_80"}, ValueError, "there is no chip 'sm_80'"),
+    ((64, 64, 128), {"chip": "sm_80", "gpu": B200}, ValueError, "there is no chip 'sm_80'"),
+    ((64, 64, 128), {"chip": "sm_90a", "gpu": B200}, ValueError, "NVIDIA B200 has another chip than sm_90a: pass chip='sm_100a', or leave chip out"),
+    ((64, 64, 128, None), {}, TypeError, "spec is a NoneType; it must be an fp8.GemmSpec"),
     ((64, 64, 128, fp8.GemmSpec(config="tile = 1")), {}, fp8.CompileError, "expected 'x'"),
 ])
 def test_refuses(arguments, options, error, words):
@@ -145,7 +179,7 @@ def test_paths_are_quoted(tmp_path, monkeypatch):
     machine = folder / "machine.json"
     machine.write_text("{}")
     monkeypatch.setenv("FP8_MACHINE", str(machine))
-    with pytest.raises(fp8.CompileError, match="the machine file '.*it's a folder/machine.json' needs"):
+    with pytest.raises(fp8.CompileError, match="with .FP8_MACHINE=.*: the machine file '.*it's a folder/machine.json' needs"):
         fp8.choose(64, 7168, 2048)
     monkeypatch.delenv("FP8_MACHINE")
     forget_choices()

@@ -144,6 +144,10 @@ def test_profiles_of_calls():
         fp8.profile(fp8.gemm, *arrays, residual=d[:1, :1], simulate=True)
     with pytest.raises(TypeError, match="d and out are one argument: pass d"):
         fp8.profile(fp8.gemm, *arrays, d=d, out=d, simulate=True)
+    with pytest.raises(ValueError, match="stamps is 0; it must be at least 1"):
+        fp8.profile(fp8.gemm, *arrays, d=d, simulate=True, stamps=0)
+    with pytest.raises(TypeError, match="stamps is 1.5; it must be a whole number"):
+        fp8.profile(kernel, *arrays, d, stamps=1.5)
 
 
 def test_simulation_errors_are_the_rules():
@@ -197,6 +201,10 @@ def test_pipelines():
     assert "loc(" in fp8.run_pipeline(fp8.GemmSpec().mlir(), "canonicalize", locations=True)
     with pytest.raises(fp8.CompileError, match="'no-such-pass' does not refer to a registered pass"):
         fp8.run_pipeline(fp8.GemmSpec().mlir(), "no-such-pass")
+    with pytest.raises(TypeError, match="pipeline is a NoneType; it must be text"):
+        fp8.run_pipeline(fp8.GemmSpec(), None)
+    with pytest.raises(ValueError, match="which has a NUL, where the compiler would end it: leave it out"):
+        fp8.run_pipeline(fp8.GemmSpec(), "canonicalize\0,no-such-pass")
 
 
 @pytest.mark.parametrize("source", [None, 3, ["module {}"]])
@@ -227,7 +235,8 @@ def test_text_that_names_a_file(name):
 
 
 @pytest.mark.parametrize("problem, words", [((2**31, 64, 64), "M is 2147483648 in problem; it must be from 1 to 2.31 - 1"), ((1, 0, 64), "N is 0"),
-                                            ((1, None, 6.5), "K is 6.5"), ((1, 2), "it must be M, N and K")])
+                                            ((1, None, 6.5), "K is 6.5"), ((1, 2), "it must be M, N and K"), (64, "problem is 64; it must be M, N and K"),
+                                            ((64, 64, 100), "K is 100; it must be a multiple of 16: pad A and B with columns of zeros")])
 def test_wrong_problems(problem, words):
     with pytest.raises(ValueError, match=words):
         fp8.compile(fp8.GemmSpec(), problem=problem)
@@ -236,6 +245,23 @@ def test_wrong_problems(problem, words):
 def test_a_table_that_is_not_there():
     with pytest.raises(ValueError, match="cannot read the table of configurations none.json: No such file"):
         fp8.compile(fp8.GemmSpec(), tuned="none.json")
+
+
+def test_the_path_of_a_table(tmp_path):
+    table = tmp_path / "table.json"
+    table.write_text('{"gpu": "NVIDIA H200", "chip": "sm_90a", "entries": [{"m": 64, "n": 7168, "k": 2048, "config": "tile = 64 x 16 x 128", "us": 5.5}]}')
+    assert "tile = 64 x 16 x 128" in fp8.compile(fp8.GemmSpec(), problem=(64, 7168, 2048), tuned=table, assemble=False).mlir()
+
+
+@pytest.mark.parametrize("name", ["debug_waits", "profile"])
+def test_numbers_are_whole(name):
+    with pytest.raises(TypeError, match=f"{name} is 1.5; it must be a whole number"):
+        fp8.compile(fp8.GemmSpec(), **{name: 1.5})
+
+
+def test_scales_of_mxfp8_are_proved_for_their_chip():
+    (proof,) = fp8.prove(fp8.GemmSpec(a_scale_dtype="f8E8M0FNU", b_scale_dtype="f8E8M0FNU"))
+    assert proof["properties"]["progress"]["verdict"] == "proved"
 
 
 def test_a_report_needs_pipelines():
@@ -260,8 +286,15 @@ def test_wrong_specs():
     assert fp8.GemmSpec(d_dtype="float32", bias_dtype="bfloat16") == fp8.GemmSpec(d_dtype="f32", bias_dtype="bf16")
     with pytest.raises(ValueError, match="beta is the factor of C, and there is none"):
         fp8.GemmSpec(beta=True)
-    with pytest.raises(TypeError, match="programmatic is 1; it must be True, False or None"):
-        fp8.GemmSpec(programmatic=1)
+    for name, value in (("programmatic", 1), ("d_scale", 0.0)):
+        with pytest.raises(TypeError, match=f"{name} is {value}; it must be True, False or None"):
+            fp8.GemmSpec(**{name: value})
+    for name in ("beta", "batch", "constant_b", "d_contiguous"):
+        with pytest.raises(TypeError, match=f"{name} is 'no'; it must be True or False"):
+            fp8.GemmSpec(c_dtype="f32", **{name: "no"})
+    with pytest.raises(TypeError, match="config is 5; it must be text, or None for the compiler to choose"):
+        fp8.GemmSpec(config=5)
+    assert fp8.GemmSpec(d_scale=None) == fp8.GemmSpec()
     with pytest.raises(ValueError, match="the config pins the launch, too: leave programmatic out, and add 'launch = programmatic' to the config"):
         fp8.GemmSpec(config="tile = 128 x 128 x 128", programmatic=True)
     with pytest.raises(fp8.CompileError, match="stages"):
@@ -273,7 +306,7 @@ def test_wrong_specs():
 
 def test_no_assembler(monkeypatch, tmp_path):
     monkeypatch.setenv("FP8_PTXAS", str(tmp_path / "ptxas"))
-    with pytest.raises(fp8.CompileError, match="ptxas', which is not a program"):
+    with pytest.raises(fp8.CompileError, match="FP8_PTXAS names '.*ptxas', which is not a program: let it name a ptxas"):
         fp8.compile(fp8.GemmSpec(), chip="sm_90a", assemble=True)
     assert fp8.compile(fp8.GemmSpec(), chip="sm_90a", assemble=False).cubin is None
 

@@ -329,7 +329,7 @@ def test_dlpack_is_told_the_stream(on_gpu):
         except fp8.DeviceError:
             pass
         print()
-    """).startswith("{'stream': 119} {'stream': 119} ")
+    """).startswith("{'stream': 119, 'max_version': (1, 0)} {'stream': 119, 'max_version': (1, 0)} ")
 
 
 def test_tuning(on_gpu):

@@ -145,6 +145,36 @@ def test_what_does_not_fit():
         fp8.simulate_ptx(SCALE, tensor[::-1], grid=1, block=32)
 
 
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"schedules": 0}, ValueError, "schedules is 0; it must be 1 or more"),
+        ({"schedules": 1.5}, TypeError, "schedules is 1.5; it must be a whole number"),
+        ({"multiprocessors": -1}, ValueError, "multiprocessors is -1; it must be from 1 to 65535"),
+        ({"multiprocessors": 65536}, ValueError, "multiprocessors is 65536; it must be from 1 to 65535"),
+        ({"grid": (1.9, 1, 1)}, TypeError, "grid is 1.9; it must be a whole number"),
+        ({"grid": "1"}, TypeError, "grid is '1'; it must be a whole number"),
+        ({"block": 32.0}, TypeError, "block is 32.0; it must be a whole number"),
+        ({"cluster": ("1",)}, TypeError, "cluster is '1'; it must be a whole number"),
+        ({"shared": 1.5}, TypeError, "shared is 1.5; it must be a whole number"),
+        ({"ptx": ROOT / "x.ptx"}, TypeError, r"ptx is a PosixPath; it must be the text of a module, str or bytes: pass ptx.read_text\(\)"),
+        ({"ptx": None}, TypeError, "ptx is a NoneType; it must be the text of a module, str or bytes$"),
+    ],
+)
+def test_wrong_launches(options, error, message):
+    x, y = operands()
+    with pytest.raises(error, match=message):
+        fp8.simulate_ptx(options.pop("ptx", AXPY), fp8.Struct(8, {4: np.uint32(70)}), np.float32(2.5), x, y, **{"grid": 3, "block": 32, **options})
+
+
+def test_numbers_of_numpy():
+    x, y = operands()
+    want = expected(x, y)
+    sizes = {"grid": np.int64(3), "block": (np.int32(32), 1), "shared": np.int64(16), "schedules": np.int8(1)}
+    fp8.simulate_ptx(AXPY.encode(), fp8.Struct(8, {4: np.uint32(70)}), np.float32(2.5), x, y, **sizes)
+    np.testing.assert_allclose(y, want, rtol=1e-6, atol=1e-6)
+
+
 def test_convolution_of_pixels():
     random = np.random.default_rng()
     images, height, width = 2, 6, 8

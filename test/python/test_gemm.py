@@ -44,6 +44,16 @@ def test_fp8_output_saturates():
     p.check(d)
 
 
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+def test_fp8_output_that_is_copied(dtype):
+    """Rows of 20 bytes are none that TMA stores."""
+    p, kind = Problem(16, 20, 128), getattr(ml_dtypes, dtype)
+    for options in ({"d_dtype": dtype}, {"d": np.zeros((16, 20), kind)}, {"d": np.zeros((20, 16), kind).T}):
+        d = simulate(p, **options)
+        assert d.dtype == kind
+        p.check(d)
+
+
 def test_what_follows_the_sum():
     p = Problem(40, 72, 160)
     p.check(simulate(p, c=p.c, beta=-0.5, bias=p.bias, d_dtype="float32"), c=p.c, beta=-0.5, bias=p.bias)
@@ -153,6 +163,12 @@ def test_64_rows_of_b_share_a_scale():
     p.check(simulate(p, b_block=64))
 
 
+def test_b_block_is_a_whole_number():
+    parameters.cache_clear()  # in which 64.0 is 64
+    with pytest.raises(ValueError, match="b_block is 64.0; it must be 128, 64 or 1"):
+        without(Problem(16, 32, 256), b_block=64.0)
+
+
 def test_each_row_of_b_has_a_scale():
     p = Problem(24, 144, 256, b_block=1)
     want = simulate(p, b_block=1)
@@ -174,7 +190,9 @@ def test_operands_where_they_lie():
 
 def test_out():
     p = Problem(20, 24, 128)
-    for out in (np.full((20, 24), np.nan, np.float32), np.full((20, 31), np.nan, np.float32)[:, 3:27]):
+    whole = np.full((20, 24), np.nan, np.float32)
+    turned = np.full((24, 20), np.nan, np.float32).T
+    for out in (whole, np.full((20, 31), np.nan, np.float32)[:, 3:27], turned, turned.copy()[::-1, ::-1], np.full((40, 48), np.nan, np.float32)[::2, ::2]):
         assert fp8.gemm(*p.operands, simulate=True, d=out) is out
         p.check(out)
 
@@ -182,6 +200,17 @@ def test_out():
 @pytest.mark.parametrize("shape", [(0, 32, 128), (16, 0, 128)])
 def test_nothing_to_compute(shape):
     assert simulate(Problem(*shape)).shape == shape[:2]
+
+
+@pytest.mark.parametrize("made_by", ["numpy", "torch"])
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize("n", [16, 20, 33])
+def test_nothing_to_compute_of_a_batch(n, batch, made_by):
+    xp = pytest.importorskip(made_by)
+    p = Problem(0, n, 128, batch=(batch,))
+    operands = [xp.asarray(operand.view(np.uint8) if operand.dtype.itemsize == 1 else operand) for operand in p.operands]
+    for options in ({"d_dtype": "float32"}, {"d": xp.zeros((batch, 0, n), dtype=xp.float32)}, {"c": xp.zeros((batch, 0, n), dtype=xp.float32), "beta": 2.0}):
+        assert fp8.gemm(*operands, **options, scale_layout="row_major", simulate=True).shape == (batch, 0, n)
 
 
 def test_no_k_is_beta_c():
@@ -237,6 +266,10 @@ WRONG = {
     "type of out": (lambda p: {"d": np.zeros((16, 32), np.float32), "d_dtype": "float16"}, TypeError, "d is of float32 and d_dtype is float16"),
     "layout": (lambda p: {"scale_layout": "rows"}, ValueError, "scale_layout is 'rows'"),
     "b_block": (lambda p: {"b_block": 32}, ValueError, "b_block is 32; it must be 128, 64 or 1"),
+    "a mask": (lambda p: {"bias": np.ma.masked_array(p.bias, p.bias > 0)}, TypeError,
+               "bias is a masked array, and its mask is not read: pass what its method filled() returns"),
+    "no beta": (lambda p: {"beta": None}, ValueError, "beta is None, the factor of C, and there is none"),
+    "beta of text": (lambda p: {"beta": "0.5"}, ValueError, "beta is '0.5', the factor of C, and there is none"),
     "no array": (lambda p: {"a": [[1.0]]}, TypeError, "a is a list; it must be an array of numpy, torch or cupy"),
     "beta": (lambda p: {"c": p.c, "beta": np.ones(2, np.float32)}, ValueError, "beta is 2 on cpu; it must be a number, or an array of one float32 on cpu"),
     "type of beta": (lambda p: {"c": p.c, "beta": "3"}, TypeError, "beta is a str; it must be an array"),
@@ -247,6 +280,10 @@ WRONG = {
     "large beta": (lambda p: {"c": p.c, "beta": 1e300}, ValueError, "beta is past the largest float32: pass a smaller number"),
     "overlapping out": (lambda p: {"d": np.lib.stride_tricks.as_strided(np.zeros(32, np.float32), (16, 32), (0, 4))}, ValueError,
                         "d has strides of 0 x 1 elements, so that elements share memory"),
+    "out of rows that overlap": (lambda p: {"d": np.lib.stride_tricks.as_strided(np.zeros(64, np.float32), (16, 32), (4, 4))}, ValueError,
+                                 "d has strides of 1 x 1 elements, so that elements share memory"),
+    "out of rows that are too near": (lambda p: {"d": np.lib.stride_tricks.as_strided(np.zeros(600, np.float32), (16, 32), (124, 4))}, ValueError,
+                                      "d has strides of 31 x 1 elements, so that elements share memory"),
     "chip": (lambda p: {"chip": "sm_80"}, ValueError, "there is no chip 'sm_80'; there are sm_90a"),
 }
 

@@ -87,6 +87,14 @@ def test_what_is_no_scale_is_refused(scales, block, words):
         fp8.tile_scales(scales, (ROWS, K), block)
 
 
+def test_shapes_are_told():
+    with pytest.raises(TypeError, match="shape is 40; it must be the rows and K of the operand, two whole numbers"):
+        fp8.tile_scales(np.ones((1, 2)), 40)
+    for x in (np.zeros(32, np.float32), np.zeros((1, 4, 32), np.float32)):
+        with pytest.raises(ValueError, match=f"x has {x.ndim} dimensions; quantise a matrix, or each matrix of a batch"):
+            fp8.quantize_mx(x)
+
+
 def test_nan_is_a_scale():
     scales = np.ones((2, 1))
     scales[1] = math.nan

@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -72,6 +73,25 @@ def test_main_tells_of_what_is_missing(tmp_path):
     assert lines["library"].startswith("error: $FP8_LIBRARY names ") and lines["devices"].startswith("error: ")
     assert lines["ptxas"] == "/none/ptxas, which does not run or does not tell its version"
     assert lines["cache"].startswith("none: $FP8_CACHE_DIR is empty")
+
+
+def test_main_tells_of_another_library(tmp_path):
+    (tmp_path / "text.so").write_text("no library")
+    libraries = {
+        str(tmp_path): "which is a folder: let it name the libfp8.so of a build",
+        os.environ["FP8_FAKECUDA"]: "is not the library of this package",
+        str(tmp_path / "text.so"): "let $FP8_LIBRARY name the libfp8.so of a build",
+    }
+    for path, words in libraries.items():
+        done = python("-m", "fp8", FP8_LIBRARY=path)
+        assert done.returncode == 0 and words in done.stdout.splitlines()[1], done
+        assert "Traceback" not in done.stderr
+
+
+def test_main_ends_with_its_reader():
+    command = f"'{sys.executable}' -m fp8 | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout in ("0\n", f"{128 + signal.SIGPIPE}\n") and not done.stderr
 
 
 def test_main_lists_devices():

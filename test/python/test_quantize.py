@@ -134,6 +134,17 @@ def test_errors(arguments, message):
         quantize_blockwise(**{"x": np.zeros((2, 2), np.float32), **arguments})
 
 
+@pytest.mark.parametrize("block", [128, (1, 128.0), None])
+def test_a_block_is_two_numbers(block):
+    with pytest.raises(TypeError, match="block is .*; it must be the rows and columns that share a scale, two whole numbers"):
+        quantize_blockwise(np.zeros((2, 2), np.float32), block)
+
+
+def test_masks_are_refused():
+    with pytest.raises(TypeError, match="its mask is not read"):
+        quantize_blockwise(np.ma.masked_array(np.zeros((2, 2), np.float32), np.eye(2)))
+
+
 def test_other_types_of_scales_are_refused():
     with pytest.raises(TypeError, match="scale_dtype is float16; it must be float32 or bfloat16"):
         quantize_blockwise(np.zeros((2, 2), np.float32), scale_dtype="float16")

@@ -59,6 +59,29 @@ def test_epilogue():
     assert (empty == residual).all()
 
 
+def test_factors_are_those_of_kernels():
+    """They read a float32."""
+    a, a_scale, b, b_scale = operands(m=8, n=8)
+    residual = np.ones((8, 8), np.float32)
+    for factor in (0.1, 1e-40, 1e-46):
+        wanted = reference_gemm(a, a_scale, b, b_scale, c=residual, beta=float(np.float32(factor)) or np.zeros(1), d_scale=np.float32(factor))
+        assert (reference_gemm(a, a_scale, b, b_scale, c=residual, beta=factor, d_scale=factor) == wanted).all()
+    with pytest.raises(ValueError, match="d_scale is past the largest float32"):
+        reference_gemm(a, a_scale, b, b_scale, d_scale=1e300)
+
+
+@pytest.mark.parametrize("factor", [None, "0.5", 1j, [0.5]])
+def test_what_is_no_number_is_refused(factor):
+    with pytest.raises(TypeError, match="beta is .*; it is a number, or an array of one"):
+        reference_gemm(*operands(), beta=factor)
+
+
+@pytest.mark.parametrize("bias", [[1.0] * N, 1.0, np.ma.masked_array(np.ones(N), np.ones(N) > 0)], ids=["list", "number", "masked"])
+def test_what_is_no_array_is_refused(bias):
+    with pytest.raises(TypeError, match="bias is a (list; it must be an array|float; it must be an array|masked array, and its mask is not read)"):
+        reference_gemm(*operands(), bias=bias)
+
+
 def test_batch():
     pairs = [operands(block=(128, 128), seed=s) for s in range(2)]
     batch = reference_gemm(*(np.stack(x) for x in zip(*pairs)))
@@ -134,6 +157,7 @@ def test_output_types():
     ({"a_scale": np.zeros((2, M + 1))}, "a_scale is 2 x 131; it must be M x K/128, 130 x 2 or K/128 x M, 2 x 130"),
     ({"b_scale": np.zeros((2, 3))}, "b_scale is 2 x 3; it is 2 x 2"),
     ({"b_block": 32}, "b_block is 32"),
+    ({"b_block": 64.0}, "b_block is 64.0"),
     ({"bias": np.zeros(M)}, "the bias is 130; it has one number for each of 140 columns"),
     ({"c": np.zeros((N, M))}, "C is 140 x 130; it is 130 x 140"),
     ({"beta": np.ones(2)}, "beta is 2; it is a number, or an array of one"),

@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from fp8._numeric import Torch, arrays_of, encode, round_to
+from fp8._numeric import NumPy, Torch, arrays_of, encode, round_to
 from fp8._types import by_name
 from fp8.mx import quantize_mx, tile_scales
 from fp8.quantize import quantize_blockwise
@@ -95,6 +95,23 @@ def test_reference(b_block, device):
         wrong.view(torch.uint8)[3, 0] ^= 0x7F if dtype == torch.float8_e4m3fn else 0xFF
         wrong.view(torch.uint8)[3, wrong.element_size() - 1] ^= 0x40
         assert not compare(wrong, a, a_scale, b, b_scale, **options)
+
+
+def test_reference_of_arrays_and_tensors(device):
+    """As fp8.gemm takes them, whichever A is."""
+    torch.manual_seed(1)
+    a, a_scale = quantize_blockwise(torch.randn(40, 200, device=device), scale_dtype=torch.bfloat16)
+    b, b_scale = quantize_blockwise(torch.randn(72, 200, device=device), (128, 128))
+    tensors = {"a": a, "a_scale": a_scale, "b": b, "b_scale": b_scale, "bias": torch.randn(72, device=device), "c": torch.randn(40, 72, device=device).half()}
+    arrays = {name: NumPy().take(tensor, name) for name, tensor in tensors.items()}
+    assert (arrays["a"].dtype.name, arrays["a_scale"].dtype.name) == ("float8_e4m3fn", "bfloat16")
+    wanted = reference_gemm(**tensors)
+    for name in tensors:
+        assert torch.equal(reference_gemm(**(arrays | {"a": a, name: tensors[name]})), wanted)
+        np.testing.assert_allclose(reference_gemm(**(tensors | {"a": arrays["a"], name: arrays[name]})), wanted.cpu().numpy(), 1e-12, 1e-12)
+    assert compare(reference_gemm(**tensors, d_dtype="bfloat16"), **arrays).ok
+    swapped = arrays["bias"].astype(">f4")
+    assert torch.equal(reference_gemm(**(tensors | {"bias": swapped})), wanted)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])

@@ -11,9 +11,14 @@ import textwrap
 import fp8
 import pytest
 from fp8._call import Call
+from fp8._description import describe_attributes
 from test_device import on_gpu  # a fixture
 
 torch = pytest.importorskip("torch")
+
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
 
 
 @pytest.fixture
@@ -37,6 +42,86 @@ def test_gradients_are_refused(operands):
         assert not compute(*operands).requires_grad
     with pytest.raises(ValueError, match="fp8.gemm has no gradient"):
         compute(a, a_scale.detach(), b, b_scale, bias=torch.zeros(32, requires_grad=True))
+
+
+def test_tangents_are_refused(operands):
+    """Those of forward mode, which torch.no_grad() does not end."""
+    from fp8 import _torch
+
+    a, a_scale, b, b_scale = operands
+    with forward_ad.dual_level():
+        bias = forward_ad.make_dual(torch.zeros(32), torch.ones(32))
+        with torch.no_grad(), pytest.raises(ValueError, match=r"fp8.gemm has no derivative, and bias has a tangent of forward mode: pass bias.detach\(\)"):
+            compute(*operands, bias=bias)
+        with pytest.raises(ValueError, match="bias has a tangent"):
+            _torch._refuse_gradients(Call(*operands, bias=bias))
+        compute(*operands, bias=bias.detach())
+    with pytest.raises(ValueError, match="a_scale has a tangent"):
+        torch.func.jvp(lambda scale: compute(a, scale, b, b_scale), (a_scale,), (a_scale,))
+
+
+@pytest.mark.parametrize("name", ["d_scale", "beta", "bias", "c", "a_scale", "d"])
+def test_a_pending_negation_is_refused(operands, name):
+    shape = {"d_scale": (), "beta": (), "bias": (32,), "a_scale": operands[1].shape}.get(name, (16, 32))
+    negated = torch.complex(torch.zeros(shape), torch.ones(shape)).conj().imag
+    assert negated.is_neg()
+    given = dict(zip(("a", "a_scale", "b", "b_scale"), operands)) | ({"c": torch.zeros(16, 32)} if name == "beta" else {})
+    with pytest.raises(ValueError, match=f"{name} has a pending negation, which no kernel reads: pass {name}.resolve_neg"):
+        fp8.gemm(**given | {name: negated}, simulate=True)
+    if name == "bias":
+        wanted = compute(*operands, bias=-torch.ones(32))
+        assert torch.equal(compute(*operands, bias=negated.resolve_neg()), wanted)
+
+
+@pytest.mark.parametrize("name", ["a_scale", "bias", "c", "d", "d_scale"])
+def test_sparse_tensors_are_refused(operands, name):
+    sparse = torch.ones({"bias": (32,), "d_scale": (1,), "a_scale": operands[1].shape}.get(name, (16, 32))).to_sparse()
+    given = dict(zip(("a", "a_scale", "b", "b_scale"), operands)) | {name: sparse}
+    with pytest.raises(TypeError, match=rf"{name} is a tensor of layout torch.sparse_coo, which no kernel reads: pass {name}.to_dense\(\)"):
+        fp8.gemm(**given, simulate=True)
+    assert describe_attributes(sparse) == b""
+
+
+def test_a_pending_negation_of_a_number_is_told(monkeypatch):
+    """Where calls are repeated: such a number has the strides of one that is as it reads."""
+    from fp8 import _torch
+
+    monkeypatch.setattr(_torch, "_describe", lambda *tensors: bytes(64 * len(tensors)))
+    number = torch.complex(torch.zeros(()), torch.ones(())).conj().imag
+    assert number.is_neg() and _torch._describe_call(Call(*[None] * 4, d_scale=number.resolve_neg()))[1] is not None
+    assert _torch._describe_call(Call(*[None] * 4, d_scale=number)) == (b"", None)
+
+
+def test_autograd_knows_that_d_was_written(operands):
+    """Else a gradient would be computed from what D was before."""
+    for d in (torch.zeros(16, 32), torch.zeros(16, 40)[:, 3:35]):
+        p = torch.ones(16, 32, requires_grad=True)
+        product = (p * d).sum()
+        with torch.no_grad():
+            fp8.gemm(*operands, d=d, simulate=True)
+        with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
+            product.backward()
+    with torch.inference_mode():
+        assert fp8.gemm(*operands, d=torch.zeros(16, 32), simulate=True).is_inference()
+
+
+def test_modes_of_dispatch_see_the_operator():
+    """Such as FakeTensorMode, and make_fx, which records it."""
+    with FakeTensorMode():
+        a, b = (torch.empty(rows, 256, dtype=torch.float8_e4m3fn, device="cuda") for rows in (40, 72))
+        a_scale, b_scale, d, number = (torch.empty(*shape, device="cuda") for shape in ((2, 40), (1, 2), (40, 72), (1,)))
+        made = fp8.gemm(a, a_scale, b, b_scale, d_dtype="float16", d_scale=number, beta=0)
+        assert (made.shape, made.dtype) == ((40, 72), torch.float16)
+        assert fp8.gemm(a, a_scale, b, b_scale, d=d) is d
+    graph = make_fx(lambda *tensors: fp8.gemm(*tensors) + 1)(a, a_scale, b, b_scale)
+    assert "torch.ops.fp8.gemm.default(" in graph.code
+
+
+def test_a_simulated_call_is_not_traced(operands):
+    with pytest.raises(ValueError, match="a simulated call cannot be traced, for the simulator has numbers and no graph: call it outside, or trace"):
+        make_fx(lambda a, a_scale, b, b_scale: compute(a, a_scale, b, b_scale))(*operands)
+    arrays = [tensor.view(torch.uint8).numpy() if tensor.element_size() == 1 else tensor.contiguous().numpy() for tensor in operands]
+    assert make_fx(lambda x: x + float(fp8.gemm(*arrays, d_dtype="float32", simulate=True)[0, 0]))(torch.ones(1))(torch.ones(1)) != 1
 
 
 def test_torch_compile_runs_simulations_as_they_stand(operands):
@@ -93,7 +178,8 @@ class Tensor:
 
 Tensor.__module__ = "torch"
 
-e4m3, checked = torch.float8_e4m3fn, []
+e4m3, checked, marked = torch.float8_e4m3fn, [], []
+_torch._mark_written = marked.extend
 original = _launch.Operands
 _launch.Operands = lambda call: checked.append(call) or original(call)
 """
@@ -107,7 +193,9 @@ def test_a_call_that_was_made_before(on_gpu):
             operands = [Tensor(aligned(shape, dtype), kind) for shape, dtype, kind in shapes]
             out = Tensor(aligned((m, n), np.float32))
             assert fp8.gemm(*operands, d=out, stream=0x77, **options) is out
-            return len(checked), len(log("cuLaunchKernelEx")), len(_torch._plans.entries)
+            calls = len(log("cuLaunchKernelEx"))
+            assert calls - len(checked) == len(marked)  # as `launch` marks what packages know
+            return len(checked), calls, len(_torch._plans.entries)
 
         expect(fp8.GemmSpec(d_dtype="f32"))
         print(tensors(), tensors())
@@ -126,6 +214,19 @@ def test_a_call_that_was_made_before(on_gpu):
         "(3, 5, 2) (3, 6, 2) (4, 7, 2)",
         "c is 16 x 33; it must be M x N, 16 x 32",
     ]
+
+
+def test_a_mode_does_not_see_what_is_no_tensor(on_gpu):
+    """As arrays of cupy beside tensors: an operator takes none."""
+    assert on_gpu(TENSOR + textwrap.dedent("""
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        shapes = ((m, k), np.uint8, e4m3), ((1, m), np.float32, torch.float32), ((n, k), np.uint8, e4m3), ((1, 1), np.float32, torch.float32)
+        expect(fp8.GemmSpec(d_dtype="f32"))
+        with TorchDispatchMode():
+            fp8.gemm(*(Tensor(aligned(shape, dtype), kind) for shape, dtype, kind in shapes), d=Tensor(aligned((m, n), np.float32)), stream=0x77)
+        print(len(log("cuLaunchKernelEx")))
+    """)) == "1\n"
 
 
 def test_an_address_that_tma_cannot_read(on_gpu):
