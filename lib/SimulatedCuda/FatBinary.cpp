@@ -146,13 +146,34 @@ launch::Expected<std::vector<Image>> readFatBinary(const void *data) {
   return images;
 }
 
+/// Whether the driver compiles the PTX for the architecture. Text for sm_90a is
+/// for that one alone, and text for sm_100f for its family (PTX ISA 11.1.2,
+/// .target).
+static bool isFor(const Image &image, unsigned architecture) {
+  if (!image.isPTX || image.architecture > architecture)
+    return false;
+  constexpr std::string_view directive = ".target sm_";
+  size_t at = image.content.find(directive);
+  if (at == std::string::npos)
+    return true;
+  at = image.content.find_first_not_of("0123456789", at + directive.size());
+  char suffix = at == std::string::npos ? ' ' : image.content[at];
+  constexpr unsigned kFamily = 10;
+  return suffix == 'a' ? image.architecture == architecture
+         : suffix == 'f'
+             ? image.architecture / kFamily == architecture / kFamily
+             : true;
+}
+
 launch::Expected<std::string> findPTX(const void *data, unsigned architecture,
                                       const std::string &folder) {
   const launch::Error noPTX{"the program has no PTX for sm_" +
                             std::to_string(architecture) +
                             "; compile it with -gencode arch=compute_" +
                             std::to_string(architecture) + "a,code=compute_" +
-                            std::to_string(architecture) + "a"};
+                            std::to_string(architecture) +
+                            "a, and without -rdc=true, which leaves machine "
+                            "code alone"};
   if (load<uint32_t>(data) == kWrapper)
     data = load<Wrapper>(data).container;
   if (isMachineCode(data) && !folder.empty())
@@ -166,7 +187,7 @@ launch::Expected<std::string> findPTX(const void *data, unsigned architecture,
     return images.takeError();
   const Image *best = nullptr;
   for (const Image &image : *images)
-    if (image.isPTX && image.architecture <= architecture &&
+    if (isFor(image, architecture) &&
         (!best || image.architecture > best->architecture))
       best = &image;
   if (best)

@@ -115,8 +115,15 @@ void Gpu::warn(const std::string &message) {
 }
 
 cudaError_t Gpu::refuse(const char *function) {
+  // The static runtime begins so.
+  constexpr std::string_view kOfStaticRuntime = "cuGetExportTable";
   std::cerr << kPrefix << "error: the program calls " << function
-            << ", which the simulated GPU lacks" << std::endl;
+            << ", which the simulated GPU lacks"
+            << (function == kOfStaticRuntime
+                    ? "; link it with the shared CUDA runtime (nvcc -cudart "
+                      "shared)"
+                    : "")
+            << std::endl;
   ++findings.unsupportedCalls;
   writeFindings();
   return cudaErrorNotSupported;
@@ -170,6 +177,20 @@ sim::Report Gpu::simulate(const KernelLaunch &launch, uint64_t seed) {
   return report;
 }
 
+/// What the runtime of a GPU returns for what it notices.
+static cudaError_t statusOf(const sim::SimulationError &error) {
+  switch (error.kind) {
+  case sim::ErrorKind::OutOfBounds:
+    return cudaErrorIllegalAddress;
+  case sim::ErrorKind::Misaligned:
+    return cudaErrorMisalignedAddress;
+  case sim::ErrorKind::Trap:
+    return error.isAssertion ? cudaErrorAssert : cudaErrorLaunchFailure;
+  default:
+    return cudaErrorLaunchFailure;
+  }
+}
+
 cudaError_t Gpu::judge(const KernelLaunch &launch, const sim::Report &report) {
   const std::string &file = launch.kernel->module->fileName();
   for (const auto *list : {&report.errors, &report.warnings})
@@ -180,11 +201,12 @@ cudaError_t Gpu::judge(const KernelLaunch &launch, const sim::Report &report) {
   findings.warpInstructions += report.statistics.warpInstructions;
   if (report.ok())
     return cudaSuccess;
-  if (report.errors.front().kind == sim::ErrorKind::InvalidLaunch)
-    return cudaErrorInvalidValue;
+  const sim::SimulationError &first = report.errors.front();
+  if (first.kind == sim::ErrorKind::InvalidLaunch)
+    return cudaErrorInvalidConfiguration;
   if (settings.keepGoing)
     return cudaSuccess;
-  return faultStatus = cudaErrorLaunchFailure;
+  return faultStatus = statusOf(first);
 }
 
 bool Gpu::repeat(const KernelLaunch &launch, const Memory::Snapshot &before) {

@@ -160,6 +160,19 @@ cudaError_t launchKernel(Gpu &gpu, const LaunchRequest &request) {
                         std::to_string(chip::kMostCtasOfPortableCluster) +
                         " CTAs, for which the kernel needs "
                         "cudaFuncAttributeNonPortableClusterSizeAllowed");
+  if (launch.cooperative) {
+    const dim3 &grid = request.grid, &block = request.block;
+    uint64_t most = uint64_t(gpu.settings.multiprocessors) *
+                    ctasPerMultiprocessor(gpu, *request.kernel,
+                                          int(block.x * block.y * block.z),
+                                          request.dynamicShared);
+    if (uint64_t(grid.x) * grid.y * grid.z > most)
+      return gpu.fail(cudaErrorCooperativeLaunchTooLarge,
+                      "a cooperative launch has more than the " +
+                          std::to_string(most) +
+                          " CTAs that are resident at once; launch as many as "
+                          "cudaOccupancyMaxActiveBlocksPerMultiprocessor says");
+  }
   launch.arguments = copyArguments(request);
   return enqueue(gpu, request.stream, [&gpu, launch = std::move(launch)] {
     return gpu.run(launch);

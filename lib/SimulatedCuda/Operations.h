@@ -15,7 +15,12 @@ namespace fp8::cuda {
 #define FP8_CUDA_API extern "C" __attribute__((visibility("default")))
 
 /// The driver's name of a status.
-inline CUresult toDriver(cudaError_t status) { return CUresult(status); }
+/// The driver has no status of its own for a wrong configuration.
+inline CUresult toDriver(cudaError_t status) {
+  return CUresult(status == cudaErrorInvalidConfiguration
+                      ? cudaErrorInvalidValue
+                      : status);
+}
 
 template <typename T>
 uint64_t addressOf(T *pointer) {

@@ -84,7 +84,8 @@ TEST(FatBinary, TakesTheNearestArchitectureThatIsNotAbove) {
   EXPECT_EQ(textIn(container, 103), "hundred");
   EXPECT_EQ(textIn(container, 70),
             "error: the program has no PTX for sm_70; compile it with -gencode "
-            "arch=compute_70a,code=compute_70a");
+            "arch=compute_70a,code=compute_70a, and without -rdc=true, which "
+            "leaves machine code alone");
 }
 
 TEST(FatBinary, ReadsLongCompressedText) {

@@ -18,7 +18,8 @@
 
 namespace {
 constexpr const char *kPrefix = "fp8-simulate: ";
-constexpr int kUsage = 2; ///< exit code for what the program never saw
+constexpr int kUsage = 2;        ///< exit code for what the program never saw
+constexpr int kNotStarted = 127; ///< of the process that should become it
 
 struct CommandLine {
   fp8::cuda::Settings settings;
@@ -112,7 +113,7 @@ int runProgram(const CommandLine &line, const std::string &folder) {
     execvp(arguments[0], arguments.data());
     std::cerr << kPrefix << "error: cannot start '" << line.program[0]
               << "': " << std::strerror(errno) << std::endl;
-    _exit(kUsage);
+    _exit(kNotStarted);
   }
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) < 0)
@@ -135,6 +136,8 @@ readFindings(const std::filesystem::path &folder) {
 }
 
 int judge(const std::optional<fp8::cuda::Findings> &findings, int exitCode) {
+  if (!findings && exitCode == kNotStarted)
+    return kUsage; // it has said why
   if (!findings) {
     std::cerr << kPrefix
               << "error: the program did not call the simulated GPU; link it "
@@ -146,7 +149,8 @@ int judge(const std::optional<fp8::cuda::Findings> &findings, int exitCode) {
             << findings->errors << " errors, " << findings->warnings
             << " warnings, " << findings->unsupportedCalls
             << " calls that are not simulated; exit code " << exitCode << "\n";
-  return exitCode ? exitCode : findings->errors ? 1 : 0;
+  bool isRefused = findings->unsupportedCalls && !findings->launches;
+  return exitCode ? exitCode : findings->errors || isRefused ? 1 : 0;
 }
 } // namespace
 

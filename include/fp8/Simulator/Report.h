@@ -69,7 +69,8 @@ struct SimulationError {
   Severity severity = Severity::Error;
   std::string message; ///< the thing, the rule and the cure
   SourcePoint where;
-  bool inThread = false; ///< whether block, warp and lane mean anything
+  bool isAssertion = false; ///< a failed assert() of CUDA C++
+  bool inThread = false;    ///< whether block, warp and lane mean anything
   std::array<uint32_t, 3> block{0, 0, 0};
   int warp = -1;
   int lane = -1;

@@ -39,8 +39,8 @@ Machine::Machine(Grid &grid, ClusterIndex first, uint32_t ordinal)
 void Machine::makeCtas(ClusterIndex first) {
   const auto &cluster = config.cluster;
   uint32_t threads = config.block[0] * config.block[1] * config.block[2];
-  uint32_t sharedBytes = uint32_t(
-      (program.staticSharedEnd + config.dynamicSharedBytes + 15) / 16 * 16);
+  uint32_t sharedBytes =
+      uint32_t(program.staticSharedEnd + config.dynamicSharedBytes);
   nextAgent = kRoles * warpsInCluster;
   for (uint32_t rank = 0; rank < ctasInCluster; ++rank) {
     std::array<uint32_t, 3> inCluster{rank % cluster[0],

@@ -16,17 +16,6 @@ uint32_t AccessShadow::newList() {
   return list;
 }
 
-void AccessShadow::keep(uint32_t &list, AccessTag tag) {
-  if (!list)
-    list = newList();
-  for (AccessTag &other : lists[list])
-    if (other.agent() == tag.agent()) {
-      other = tag;
-      return;
-    }
-  lists[list].push_back(tag);
-}
-
 uint32_t AccessShadow::copy(uint32_t list) {
   if (!list)
     return 0;

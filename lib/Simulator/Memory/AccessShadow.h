@@ -18,12 +18,11 @@ namespace fp8::sim {
 /// What has accessed a part.
 struct Accesses {
   AccessTag write; ///< the last
-  AccessTag read;  ///< the last since that write
-  /// Of a part that several agents have read since that write: the place of the
-  /// others in a table; 0: there are none.
+  AccessTag read;  ///< the last since the last weak write
+  /// Of a part that was read several times since the last weak write: the place
+  /// of the other reads in a table; 0: there are none.
   uint32_t others = 0;
-  /// Likewise of strong writes by other agents, if the last is a strong one
-  /// that nothing orders behind them.
+  /// Likewise of the writes before the last, if that is a strong one.
   uint32_t writers = 0;
 };
 
@@ -43,7 +42,7 @@ public:
   const std::vector<AccessTag> &others(const Accesses &part) const {
     return lists[part.others];
   }
-  /// The last write by each of the other agents.
+  /// The last writes by each agent before the last one.
   const std::vector<AccessTag> &writers(const Accesses &part) const {
     return lists[part.writers];
   }
@@ -88,14 +87,26 @@ public:
     forget(part.writers);
     part = {tag, {}, 0, 0};
   }
-  /// A strong write, which may come before those of others.
-  void addWritten(Accesses &part, AccessTag tag) {
-    forget(part.others);
-    if (!part.write.none() && part.write.agent() != tag.agent())
-      keep(part.writers, part.write);
+
+  /// The same of strong accesses (PTX ISA 8.3), which race with weak ones alone
+  /// and so hide none: `isStrong` tells the two apart.
+  template <typename F>
+  void markStrongRead(Accesses &part, AccessTag tag, F isStrong) {
+    if (!part.read.none() && part.read != tag)
+      keep(part.others, part.read, isStrong);
+    part.read = tag;
+  }
+  template <typename F>
+  void markStrongWrite(Accesses &part, AccessTag tag, F isStrong) {
+    if (!part.write.none() && part.write != tag)
+      keep(part.writers, part.write, isStrong);
     part.write = tag;
-    part.read = {};
-    part.others = 0;
+    // As a weak write ends strong reads, so does a strong one.
+    if (isStrong(part.read))
+      part.read = {};
+    std::vector<AccessTag> &reads = lists[part.others];
+    reads.erase(std::remove_if(reads.begin(), reads.end(), isStrong),
+                reads.end());
   }
 
 private:
@@ -115,8 +126,22 @@ private:
   /// Makes the granule one part if its bytes are alike.
   void merge(Granule &granule);
   uint32_t newList();
-  /// Adds an access to a list, of each agent the last.
-  void keep(uint32_t &list, AccessTag tag);
+  /// Adds an access to a list, which has the last of each agent.
+  void keep(uint32_t &list, AccessTag tag) {
+    keep(list, tag, [](AccessTag) { return false; });
+  }
+  /// Likewise, the last strong and the last weak one.
+  template <typename F>
+  void keep(uint32_t &list, AccessTag tag, F isStrong) {
+    if (!list)
+      list = newList();
+    for (AccessTag &other : lists[list])
+      if (other.agent() == tag.agent() && isStrong(other) == isStrong(tag)) {
+        other = tag;
+        return;
+      }
+    lists[list].push_back(tag);
+  }
   void forget(uint32_t list) {
     if (!list)
       return;

@@ -115,15 +115,15 @@ AccessTag SharedMemory::unorderedRead(const WarpOrder &warp,
 }
 
 AccessTag SharedMemory::unorderedWrite(const WarpOrder &warp,
-                                       const Accesses &part,
-                                       Strength strength) const {
+                                       const Accesses &part, Strength strength,
+                                       bool writes) const {
   if (!mayMeet(warp, part.write, strength))
     return part.write;
-  // Of atomics that race with a weak read the last may be the reader's own.
-  if (strength == Strength::Weak)
-    for (AccessTag other : shadow.writers(part))
-      if (!ordered(warp, other))
-        return other;
+  // Behind an atomic of its own a warp may write what other atomics have
+  // written: the last to arrive resets a counter so.
+  for (AccessTag other : shadow.writers(part))
+    if (!mayMeet(warp, other, strength) && !(writes && isStrong(other)))
+      return other;
   return {};
 }
 
@@ -258,17 +258,22 @@ SharedMemory::Found SharedMemory::checkRead(WarpOrder &warp, const Inst &inst,
   if (context.checksOrder)
     readMarks.note(warp);
   AccessTag good;
+  auto strong = [this](AccessTag tag) { return isStrong(tag); };
   shadow.eachPart(offset, count, AccessShadow::kGranule,
                   [&](uint32_t at, uint32_t, Accesses &part) {
                     unwritten |= part.write.none();
                     if (context.checksOrder && !told &&
                         (part.write != good || part.writers))
-                      if (AccessTag tag = unorderedWrite(warp, part, strength);
+                      if (AccessTag tag =
+                              unorderedWrite(warp, part, strength, false);
                           !tag.none())
                         told = reportRace(raceOfRead(warp, tag), warp, inst,
                                           lane, at, tag, true, false);
                     good = part.write;
-                    shadow.markRead(part, mine);
+                    if (strength == Strength::Weak)
+                      shadow.markRead(part, mine);
+                    else
+                      shadow.markStrongRead(part, mine, strong);
                   });
   if (!told && (unwritten || undefined.find(offset, count)))
     return Found::Undefined;
@@ -285,6 +290,7 @@ bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
   AccessTag mine = warp.tag(inst);
   undefined.clear(offset, count);
   bool check = context.checksOrder && met == Obstacle::None;
+  auto strong = [this](AccessTag tag) { return isStrong(tag); };
   // Two warps that store the same value do no harm.
   auto firstChanged = [&](uint32_t at, uint32_t end) {
     while (value && at < end && bytes[at] == value[at - offset])
@@ -293,21 +299,21 @@ bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
   };
   shadow.eachPart(offset, count, AccessShadow::kGranule,
                   [&](uint32_t at, uint32_t size, Accesses &part) {
-                    bool after = !check || mayMeet(warp, part.write, strength);
-                    AccessTag other = !after ? part.write
-                                      : check
-                                          ? unorderedRead(warp, part, strength)
-                                          : AccessTag();
+                    AccessTag write;
+                    if (check)
+                      write = unorderedWrite(warp, part, strength, true);
+                    AccessTag other = write;
+                    if (check && write.none())
+                      other = unorderedRead(warp, part, strength);
                     uint32_t end = at + size;
                     if (!other.none())
                       if (uint32_t byte = firstChanged(at, end); byte < end)
                         check = !reportRace(Rule::Race, warp, inst, lane, byte,
-                                            other, !after, true);
-                    if (strength != Strength::Weak && isStrong(part.write) &&
-                        (part.writers || !ordered(warp, part.write)))
-                      shadow.addWritten(part, mine);
-                    else
+                                            other, !write.none(), true);
+                    if (strength == Strength::Weak)
                       shadow.markWritten(part, mine);
+                    else
+                      shadow.markStrongWrite(part, mine, strong);
                   });
   return true;
 }

@@ -166,11 +166,11 @@ private:
   /// both are strong.
   bool mayMeet(const WarpOrder &warp, AccessTag tag, Strength strength) const;
   /// What has read a part, or written it, and races with an access of `warp`,
-  /// or none.
+  /// which `writes` or reads, or none.
   AccessTag unorderedRead(const WarpOrder &warp, const Accesses &part,
                           Strength strength) const;
   AccessTag unorderedWrite(const WarpOrder &warp, const Accesses &part,
-                           Strength strength) const;
+                           Strength strength, bool writes) const;
   /// Returns whether it is an error.
   bool reportRace(Rule rule, WarpOrder &warp, const Inst &inst, int lane,
                   uint32_t offset, AccessTag other, bool otherWrites,

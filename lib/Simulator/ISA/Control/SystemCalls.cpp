@@ -117,12 +117,14 @@ Flow assertFail(Warp &w, const Inst &i, uint32_t mask) {
               file = call.text(call.argument(1)),
               function = call.text(call.argument(3));
   auto [x, y, z] = call.thread();
-  w.machine.error(ErrorKind::Trap,
-                  file + ":" + std::to_string(uint32_t(call.argument(2))) +
-                      ": " + function + ": thread (" + std::to_string(x) + "," +
-                      std::to_string(y) + "," + std::to_string(z) +
-                      "): assertion '" + message + "' failed",
-                  &w, &i, lane, true);
+  SimulationError &error =
+      w.machine.error(ErrorKind::Trap,
+                      file + ":" + std::to_string(uint32_t(call.argument(2))) +
+                          ": " + function + ": thread (" + std::to_string(x) +
+                          "," + std::to_string(y) + "," + std::to_string(z) +
+                          "): assertion '" + message + "' failed",
+                      &w, &i, lane, true);
+  error.isAssertion = true;
   return Flow::Next;
 }
 
