@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What `cmake --install` puts beside the libraries and tools: headers, TableGen files, the licence, and the files
+# What `cmake --install` puts beside the libraries and tools: headers, TableGen files, the licences, and the files
 # of find_package(Fp8).
 
 include(CMakePackageConfigHelpers)
+include(Fp8Licenses)
 set(FP8_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/fp8)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
@@ -12,6 +13,7 @@ if(FP8_ENABLE_COMPILER)
     FILES_MATCHING PATTERN "*.h.inc" PATTERN "CMakeFiles" EXCLUDE)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+fp8_install_licenses(${CMAKE_INSTALL_DOCDIR}/licenses)
 
 install(EXPORT Fp8Targets DESTINATION ${FP8_PACKAGE_DIR})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/Fp8Config.cmake.in Fp8Config.cmake

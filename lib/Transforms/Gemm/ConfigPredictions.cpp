@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Predicts the candidates of a GEMM op: makes every candidate's schedule, and
+// ranks those that can be kernels by the cost model.
+
+#include "ConfigChooser.h"
+#include "GemmSchedule.h"
+#include "LaunchRanking.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+/// The schedule of the op with that configuration; null if it is no kernel that
+/// is worth trying. Errors are not shown.
+static std::unique_ptr<GemmSchedule> trySchedule(BlockwiseGemmOp op,
+                                                 const chip::Chip &chip,
+                                                 const GemmConfig &config) {
+  ScopedDiagnosticHandler silent(op.getContext(),
+                                 [](Diagnostic &) { return success(); });
+  FailureOr<std::unique_ptr<GemmSchedule>> chosen =
+      GemmSchedule::choose(op, config, chip);
+  constexpr int64_t kLeastStages = 2;
+  if (failed(chosen))
+    return nullptr;
+  const GemmSchedule &schedule = **chosen;
+  if (schedule.stages < kLeastStages || schedule.spills())
+    return nullptr;
+  // CTAs that copy nothing for one another need not wait for one another.
+  if ((schedule.cluster.n > 1 && !schedule.multicastsA()) ||
+      (schedule.cluster.m > schedule.ctaGroup && !schedule.multicastsB()))
+    return nullptr;
+  return std::move(*chosen);
+}
+
+/// The one with the fewest tiles of those that the model cannot tell from the
+/// fastest, for fewer tiles read less; of several the fastest, or the first.
+static constexpr double kAlike = 1.002;
+static bool isFaster(const RankedConfig &a, const RankedConfig &b) {
+  return a.prediction.total < b.prediction.total;
+}
+template <typename Range>
+static auto findBest(Range &ranked) {
+  auto best = llvm::min_element(ranked, isFaster);
+  if (best == ranked.end())
+    return best;
+  double most = kAlike * best->prediction.total;
+  auto rank = [](const RankedConfig &one) {
+    return std::pair(one.prediction.tiles, one.prediction.total);
+  };
+  for (auto it = ranked.begin(); it != ranked.end(); ++it)
+    if (it->prediction.total <= most && rank(*it) < rank(*best))
+      best = it;
+  return best;
+}
+
+/// Tells the configurations of GemmSchedule::getCandidates apart, which vary
+/// nothing else that the cost model knows.
+static uint64_t getKey(const GemmConfig &config) {
+  uint64_t key = 0;
+  for (int64_t number : {config.tileM, config.tileN, config.ctaGroup,
+                         config.cluster.m, config.cluster.n, config.cluster.k})
+    key = key << 9 | number;
+  return key << 2 | config.lanesLoadBScales << 1 | (config.band != 0);
+}
+
+tuning::Problem ConfigChooser::describe(BlockwiseGemmOp op,
+                                        const GemmExtents &extents) {
+  GemmProblem problem(op);
+  auto bytes = [&](gemm::Operand operand) {
+    Type element = problem.getElementType(operand);
+    return element ? element.getIntOrFloatBitWidth() / 8 : 0;
+  };
+  return {extents.m,
+          extents.n,
+          extents.k,
+          extents.batch,
+          bytes(gemm::Operand::D),
+          bytes(gemm::Operand::C)};
+}
+
+Candidate ConfigChooser::makeCandidate(BlockwiseGemmOp op,
+                                       const GemmConfig &config) const {
+  auto schedule = trySchedule(op, chip, config);
+  return schedule ? Candidate(std::in_place, getMachine(), schedule->getShape())
+                  : std::nullopt;
+}
+
+/// Whether M, of about `m`, may end within a tile that is not the only one.
+static bool mayEndWithin(BlockwiseGemmOp op, int64_t tileM, int64_t m) {
+  bool known = !ShapedType::isDynamic(
+      cast<MemRefType>(op.getD().getType()).getDimSize(op.getBatchAxes()));
+  return m > tileM && !(known && m % tileM == 0);
+}
+
+const Candidate &ConfigChooser::EitherEdge::get(const ConfigChooser &chooser,
+                                                BlockwiseGemmOp op,
+                                                const GemmConfig &config) {
+  std::optional<Candidate> &kept = config.edgeFirst ? first : last;
+  if (!kept)
+    kept = chooser.makeCandidate(op, config);
+  return *kept;
+}
+
+const Candidate &
+ConfigChooser::EitherEdge::getUsual(const ConfigChooser &chooser,
+                                    BlockwiseGemmOp op, GemmConfig &config,
+                                    int64_t m) {
+  config.edgeFirst = mayEndWithin(op, config.tileM, m);
+  if (const Candidate &candidate = get(chooser, op, config);
+      candidate || !config.edgeFirst)
+    return candidate;
+  config.edgeFirst = false;
+  return get(chooser, op, config);
+}
+
+namespace {
+struct PredictedConfig {
+  GemmConfig config;
+  const tuning::KernelModel *model;
+  tuning::Predictions times;
+  double us; ///< of the fastest launch
+};
+} // namespace
+
+/// Corrects the predictions by what was measured, if anything was.
+static void correctOne(PredictedConfig &one,
+                       const tuning::Corrections *corrections,
+                       const tuning::Problem &problem, LaunchChoice launch) {
+  if (corrections && one.model->getKernel().promotes)
+    corrections->apply(one.config, problem, one.times);
+  one.us = getFastest(*one.model, one.times, launch);
+}
+
+/// Corrects the predictions by what was measured. With `onlyBest` those are
+/// left out that cannot become the fastest.
+static SmallVector<const PredictedConfig *, 0>
+correct(MutableArrayRef<PredictedConfig> all,
+        const tuning::Corrections &corrections, const tuning::Problem &problem,
+        LaunchChoice launch, bool onlyBest) {
+  SmallVector<PredictedConfig *, 0> order =
+      llvm::map_to_vector<0>(all, [](PredictedConfig &one) { return &one; });
+  if (onlyBest)
+    llvm::stable_sort(order, [](auto *a, auto *b) { return a->us < b->us; });
+  double best = std::numeric_limits<double>::infinity();
+  SmallVector<const PredictedConfig *, 0> corrected;
+  for (PredictedConfig *one : order) {
+    if (onlyBest && one->us * corrections.kLeast > kAlike * best)
+      break;
+    correctOne(*one, &corrections, problem, launch);
+    best = std::min(best, one->us);
+    corrected.push_back(one);
+  }
+  return corrected;
+}
+
+SmallVector<RankedConfig, 0>
+ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
+                          bool onlyBest) const {
+  SmallVector<PredictedConfig, 0> all;
+  tuning::Problem problem = describe(op, extents);
+  SmallVector<GemmConfig> configs = GemmSchedule::getCandidates(chip, extents);
+  all.reserve(configs.size());
+  const tuning::Corrections *corrections =
+      table ? table->getCorrections() : nullptr;
+  // What is predicted to take longer may be corrected to less, and the best to
+  // more.
+  double least = corrections ? corrections->kLeast : 1,
+         most = corrections ? corrections->kMost : 1,
+         limit = std::numeric_limits<double>::infinity();
+  auto &known = candidates[op];
+  // What was the best of another problem is seldom much slower here.
+  if (auto last = lastBest.find(op); onlyBest && last != lastBest.end())
+    for (GemmConfig config : configs)
+      if (getKey(config) == last->second)
+        if (const Candidate &usual =
+                known[getKey(config)].getUsual(*this, op, config, extents.m)) {
+          PredictedConfig one{config, &*usual, *usual->predict(problem), 0};
+          correctOne(one, corrections, problem, launch);
+          limit = kAlike * one.us / least;
+        }
+  auto add = [&](const GemmConfig &config, const Candidate &candidate) {
+    auto times = candidate ? candidate->predict(problem, limit) : std::nullopt;
+    if (!times)
+      return;
+    double us = getFastest(*candidate, *times, launch);
+    all.push_back({config, &*candidate, *times, us});
+    if (onlyBest)
+      limit = std::min(limit, kAlike * most * us / least);
+  };
+  bool isExact = knowsM(op);
+  for (GemmConfig &config : configs) {
+    EitherEdge &edges = known[getKey(config)];
+    const Candidate &usual = edges.getUsual(*this, op, config, extents.m);
+    add(config, usual);
+    // Rows of zeros may draw less power than rows that are computed twice. With
+    // another M they may cost much.
+    if (isExact && config.edgeFirst && usual->gainsByZeros(problem)) {
+      config.edgeFirst = false;
+      add(config, edges.get(*this, op, config));
+    }
+  }
+  SmallVector<RankedConfig, 0> ranked;
+  ranked.reserve(all.size());
+  auto rankOne = [&](const PredictedConfig &one) {
+    rankLaunches(one.config, *one.model, one.times, launch, ranked);
+  };
+  if (corrections)
+    for (const PredictedConfig *one :
+         correct(all, *corrections, problem, launch, onlyBest))
+      rankOne(*one);
+  else
+    llvm::for_each(all, rankOne);
+  return ranked;
+}
+
+SmallVector<RankedConfig, 0>
+ConfigChooser::rank(BlockwiseGemmOp op, const GemmExtents &extents) const {
+  SmallVector<RankedConfig, 0> ranked =
+      predictAll(op, roundUp(op, extents), /*onlyBest=*/false);
+  llvm::stable_sort(ranked, isFaster);
+  if (auto best = findBest(ranked); best != ranked.end())
+    std::rotate(ranked.begin(), best, std::next(best));
+  return ranked;
+}
+
+std::optional<GemmConfig>
+ConfigChooser::chooseBest(BlockwiseGemmOp op,
+                          const GemmExtents &extents) const {
+  SmallVector<RankedConfig, 0> all = predictAll(op, extents, /*onlyBest=*/true);
+  auto best = findBest(all);
+  if (best == all.end())
+    return chooseUnpredicted(extents);
+  lastBest[op] = getKey(best->config);
+  return best->config;
+}
