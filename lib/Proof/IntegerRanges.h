@@ -18,6 +18,11 @@ public:
   bool isBelow(Value value, int64_t limit);
 
 private:
+  /// The largest number of a value that is not negative, by the analysis.
+  std::optional<int64_t> getMost(Value value);
+  /// True if that holds where an index has 32 bits.
+  bool holdsInKernel(Value value);
+
   Operation *kernel;
   std::unique_ptr<DataFlowSolver> solver; ///< null before the first question
 };

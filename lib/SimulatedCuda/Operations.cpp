@@ -166,7 +166,8 @@ cudaError_t launchKernel(Gpu &gpu, const LaunchRequest &request) {
                     ctasPerMultiprocessor(gpu, *request.kernel,
                                           int(block.x * block.y * block.z),
                                           request.dynamicShared);
-    if (uint64_t(grid.x) * grid.y * grid.z > most)
+    // A block that no SM can run is a wrong configuration.
+    if (most && uint64_t(grid.x) * grid.y * grid.z > most)
       return gpu.fail(cudaErrorCooperativeLaunchTooLarge,
                       "a cooperative launch has more than the " +
                           std::to_string(most) +

@@ -174,7 +174,7 @@ def _given_output(place: str, shape: tuple[int, ...], dtype: str, d: Operand, gi
     if given.read_only:
         raise ValueError(f"d is read-only{', as all arrays of jax are' * is_jax(d)}; it is what the GEMM writes to: pass one that can be written")
     if _overlaps(given):
-        raise ValueError(f"d has strides of {by(given.strides)} elements, so that elements share memory: pass one that has room for each")
+        raise ValueError(f"d has strides of {by(given.strides)} elements, so that elements may share memory: pass one that has room for each")
     given = given.as_type(dtype)
     given = given.laid_out(shape, _tidy_strides(given))
     made_by = package(d)

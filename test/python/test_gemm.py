@@ -202,15 +202,12 @@ def test_nothing_to_compute(shape):
     assert simulate(Problem(*shape)).shape == shape[:2]
 
 
-@pytest.mark.parametrize("made_by", ["numpy", "torch"])
 @pytest.mark.parametrize("batch", [1, 2])
 @pytest.mark.parametrize("n", [16, 20, 33])
-def test_nothing_to_compute_of_a_batch(n, batch, made_by):
-    xp = pytest.importorskip(made_by)
+def test_nothing_to_compute_of_a_batch(n, batch):
     p = Problem(0, n, 128, batch=(batch,))
-    operands = [xp.asarray(operand.view(np.uint8) if operand.dtype.itemsize == 1 else operand) for operand in p.operands]
-    for options in ({"d_dtype": "float32"}, {"d": xp.zeros((batch, 0, n), dtype=xp.float32)}, {"c": xp.zeros((batch, 0, n), dtype=xp.float32), "beta": 2.0}):
-        assert fp8.gemm(*operands, **options, scale_layout="row_major", simulate=True).shape == (batch, 0, n)
+    for options in ({"d_dtype": "float32"}, {"d": np.zeros((batch, 0, n), np.float32)}, {"c": np.zeros((batch, 0, n), np.float32), "beta": 2.0}):
+        assert fp8.gemm(*p.operands, **options, scale_layout="row_major", simulate=True).shape == (batch, 0, n)
 
 
 def test_no_k_is_beta_c():

@@ -33,6 +33,15 @@ def compute(a, a_scale, b, b_scale, **options):
     return fp8.gemm(a, a_scale * 2, b, b_scale, d_dtype=torch.float32, simulate=True, **options) + 1
 
 
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize("n", [16, 20, 33])
+def test_nothing_to_compute_of_a_batch(n, batch):
+    a, b = (torch.zeros(batch, rows, 128).to(torch.float8_e4m3fn) for rows in (0, n))
+    scales = torch.zeros(batch, 0, 1), b, torch.zeros(batch, 1, 1)
+    for options in ({"d_dtype": torch.float32}, {"d": torch.zeros(batch, 0, n)}, {"c": torch.zeros(batch, 0, n), "beta": 2.0}):
+        assert fp8.gemm(a, *scales, **options, scale_layout="row_major", simulate=True).shape == (batch, 0, n)
+
+
 def test_gradients_are_refused(operands):
     a, a_scale, b, b_scale = operands
     a_scale.requires_grad_()

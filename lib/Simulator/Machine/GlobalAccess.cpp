@@ -163,7 +163,7 @@ uint8_t *Machine::accessGlobal(Warp &warp, const Inst &inst, int lane,
   bool flag = actor.strong && actor.warp;
   if (flag && !write)
     takeFlag(warp, address, actor.relaxed);
-  GlobalRange range{address, count, write, bytes, value};
+  GlobalRange range{address, count, write, bytes, value, inst.combines};
   std::optional<GlobalRace> race = accesses.record(actor, range);
   if (!race)
     race = memory.findRace(ordinal, actor, range);

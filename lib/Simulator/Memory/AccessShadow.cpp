@@ -16,6 +16,34 @@ uint32_t AccessShadow::newList() {
   return list;
 }
 
+void AccessShadow::keep(uint32_t &list, AccessTag tag) {
+  if (!list)
+    list = newList();
+  for (AccessTag &other : lists[list])
+    if (isAlike(other, tag)) {
+      other = tag;
+      return;
+    }
+  lists[list].push_back(tag);
+}
+
+void AccessShadow::markStrongWrite(Accesses &part, AccessTag tag) {
+  if (!part.write.none() && !isAlike(part.write, tag))
+    keep(part.writers, part.write);
+  part.write = tag;
+  // It ends strong reads, as a weak write does.
+  if (part.read.strong())
+    part.read = {};
+  std::vector<AccessTag> &reads = lists[part.others];
+  reads.erase(std::remove_if(reads.begin(), reads.end(),
+                             [](AccessTag read) { return read.strong(); }),
+              reads.end());
+  if (!reads.empty())
+    return;
+  forget(part.others);
+  part.others = 0;
+}
+
 uint32_t AccessShadow::copy(uint32_t list) {
   if (!list)
     return 0;

@@ -38,11 +38,11 @@ public:
     const Granule &granule = granules[offset / kGranule];
     return granule.page ? pages[granule.page - 1][offset % kGranule] : granule;
   }
-  /// The last read by each of the other agents.
+  /// The reads before the last: of each agent at most a strong and a weak one.
   const std::vector<AccessTag> &others(const Accesses &part) const {
     return lists[part.others];
   }
-  /// The last writes by each agent before the last one.
+  /// The writes before the last, likewise.
   const std::vector<AccessTag> &writers(const Accesses &part) const {
     return lists[part.writers];
   }
@@ -70,7 +70,7 @@ public:
     for (uint32_t at = begin / kGranule; at < (begin + count) / kGranule;
          ++at) {
       Granule &granule = granules[at];
-      if (granule.page || granule.write != written)
+      if (granule.page || granule.write != written || granule.writers)
         return false;
       markRead(granule, tag);
     }
@@ -78,35 +78,16 @@ public:
   }
 
   void markRead(Accesses &part, AccessTag tag) {
-    if (!part.read.none() && part.read.agent() != tag.agent())
+    if (!part.read.none() && !isAlike(part.read, tag))
       keep(part.others, part.read);
     part.read = tag;
   }
   void markWritten(Accesses &part, AccessTag tag) {
+    if (tag.strong())
+      return markStrongWrite(part, tag);
     forget(part.others);
     forget(part.writers);
     part = {tag, {}, 0, 0};
-  }
-
-  /// The same of strong accesses (PTX ISA 8.3), which race with weak ones alone
-  /// and so hide none: `isStrong` tells the two apart.
-  template <typename F>
-  void markStrongRead(Accesses &part, AccessTag tag, F isStrong) {
-    if (!part.read.none() && part.read != tag)
-      keep(part.others, part.read, isStrong);
-    part.read = tag;
-  }
-  template <typename F>
-  void markStrongWrite(Accesses &part, AccessTag tag, F isStrong) {
-    if (!part.write.none() && part.write != tag)
-      keep(part.writers, part.write, isStrong);
-    part.write = tag;
-    // As a weak write ends strong reads, so does a strong one.
-    if (isStrong(part.read))
-      part.read = {};
-    std::vector<AccessTag> &reads = lists[part.others];
-    reads.erase(std::remove_if(reads.begin(), reads.end(), isStrong),
-                reads.end());
   }
 
 private:
@@ -126,22 +107,14 @@ private:
   /// Makes the granule one part if its bytes are alike.
   void merge(Granule &granule);
   uint32_t newList();
-  /// Adds an access to a list, which has the last of each agent.
-  void keep(uint32_t &list, AccessTag tag) {
-    keep(list, tag, [](AccessTag) { return false; });
+  static bool isAlike(AccessTag a, AccessTag b) {
+    return a.agent() == b.agent() && a.strong() == b.strong();
   }
-  /// Likewise, the last strong and the last weak one.
-  template <typename F>
-  void keep(uint32_t &list, AccessTag tag, F isStrong) {
-    if (!list)
-      list = newList();
-    for (AccessTag &other : lists[list])
-      if (other.agent() == tag.agent() && isStrong(other) == isStrong(tag)) {
-        other = tag;
-        return;
-      }
-    lists[list].push_back(tag);
-  }
+  /// Adds an access to a list, which has of each agent the last strong one and
+  /// the last weak one.
+  void keep(uint32_t &list, AccessTag tag);
+  /// Strong accesses race with weak ones alone, and so hide none of these.
+  void markStrongWrite(Accesses &part, AccessTag tag);
   void forget(uint32_t list) {
     if (!list)
       return;

@@ -100,17 +100,20 @@ struct SyncClocks {
   }
 };
 
-/// One access, packed: agent, the agent's time, and the instruction.
+/// One access, packed: agent, the agent's time, the instruction, and whether it
+/// is strong (PTX ISA 8.3).
 class AccessTag {
 public:
   AccessTag() = default;
-  AccessTag(uint32_t agent, uint32_t time, uint32_t instruction)
+  AccessTag(uint32_t agent, uint32_t time, uint32_t instruction,
+            bool strong = false)
       : bits(uint64_t(agent) << 50 | uint64_t(time & 0x3ffffff) << 24 |
-             (instruction & 0xffffff)) {}
+             uint64_t(strong) << 23 | (instruction & 0x7fffff)) {}
   bool none() const { return bits == 0; }
   uint32_t agent() const { return uint32_t(bits >> 50); }
   uint32_t time() const { return uint32_t(bits >> 24) & 0x3ffffff; }
-  uint32_t instruction() const { return uint32_t(bits) & 0xffffff; }
+  uint32_t instruction() const { return uint32_t(bits) & 0x7fffff; }
+  bool strong() const { return bits >> 23 & 1; }
   bool operator==(AccessTag other) const { return bits == other.bits; }
   bool operator!=(AccessTag other) const { return bits != other.bits; }
 

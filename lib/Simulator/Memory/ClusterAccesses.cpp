@@ -91,7 +91,7 @@ void ClusterAccesses::note(const GlobalActor &actor, const GlobalRange &range,
   else
     // The read of an atomic does not hide a weak one that its write races with.
     history.read(range.address, range.count, number, [&](uint32_t before) {
-      return actor.strong && !ordered(actor, before);
+      return range.ofAtomic && !ordered(actor, before);
     });
   append(range, number);
 }

@@ -37,6 +37,7 @@ struct GlobalRange {
   /// Of a write: the bytes now, and those that it writes. Null: it combines
   /// them, which is a change. Writing what is there is no race.
   const uint8_t *old = nullptr, *value = nullptr;
+  bool ofAtomic = false; ///< a read whose write follows
 
   /// The first of `n` bytes from `at` on that the write changes; all of them
   /// are in the range.

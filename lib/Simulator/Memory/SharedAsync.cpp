@@ -110,7 +110,8 @@ void SharedMemory::checkParts(WarpOrder &warp, const Inst &inst, int lane,
             run.combines && part.write.agent() == tag.agent() &&
             part.write.time() == tag.time() &&
             context.program.code[part.write.instruction()].fn == inst.fn;
-        if (part.write != good.write && context.checksOrder && !told && !joins)
+        if ((part.write != good.write || part.writers) && context.checksOrder &&
+            !told && !joins)
           told =
               !checkWriteBefore(warp, inst, lane, at, part, run.write, proxy);
         good.write = part.write;
@@ -130,17 +131,22 @@ void SharedMemory::checkParts(WarpOrder &warp, const Inst &inst, int lane,
 }
 
 /// Before an asynchronous operation accesses a part: whether it comes after the
-/// write of the part, and a proxy fence after that. Reports it if not, and is
+/// writes of the part, and a proxy fence after them. Reports it if not, and is
 /// false if that is an error.
 bool SharedMemory::checkWriteBefore(WarpOrder &warp, const Inst &inst, int lane,
                                     uint32_t offset, const Accesses &part,
                                     bool isWrite, Proxy proxy) {
-  AccessTag written = part.write;
-  if (!ordered(warp, written) || !warp.knowsOwn(written))
-    return !reportRace(Rule::Race, warp, inst, lane, offset, written, true,
-                       isWrite);
-  return proxy != Proxy::Async ||
-         fenced(warp, inst, lane, offset, written, true, isWrite);
+  const std::vector<AccessTag> &writers = shadow.writers(part);
+  for (size_t n = 0; n <= writers.size(); ++n) {
+    AccessTag written = n ? writers[n - 1] : part.write;
+    if (!ordered(warp, written) || !warp.knowsOwn(written))
+      return !reportRace(Rule::Race, warp, inst, lane, offset, written, true,
+                         isWrite);
+    if (proxy == Proxy::Async &&
+        !fenced(warp, inst, lane, offset, written, true, isWrite))
+      return false;
+  }
+  return true;
 }
 
 /// The same, before it writes a part, of all reads of the part.

@@ -92,15 +92,11 @@ bool SharedMemory::ordered(const WarpOrder &warp, AccessTag tag) const {
   return tag.none() || warp.knows(tag);
 }
 
-bool SharedMemory::isStrong(AccessTag tag) const {
-  return !tag.none() && context.program.code[tag.instruction()].strong;
-}
-
 bool SharedMemory::mayMeet(const WarpOrder &warp, AccessTag tag,
                            Strength strength) const {
   if (ordered(warp, tag))
     return true;
-  return strength != Strength::Weak && isStrong(tag);
+  return strength != Strength::Weak && tag.strong();
 }
 
 AccessTag SharedMemory::unorderedRead(const WarpOrder &warp,
@@ -121,8 +117,10 @@ AccessTag SharedMemory::unorderedWrite(const WarpOrder &warp,
     return part.write;
   // Behind an atomic of its own a warp may write what other atomics have
   // written: the last to arrive resets a counter so.
+  bool resets =
+      writes && part.write.strong() && warp.isOwnAccess(part.write.agent());
   for (AccessTag other : shadow.writers(part))
-    if (!mayMeet(warp, other, strength) && !(writes && isStrong(other)))
+    if (!mayMeet(warp, other, strength) && !(resets && other.strong()))
       return other;
   return {};
 }
@@ -258,7 +256,6 @@ SharedMemory::Found SharedMemory::checkRead(WarpOrder &warp, const Inst &inst,
   if (context.checksOrder)
     readMarks.note(warp);
   AccessTag good;
-  auto strong = [this](AccessTag tag) { return isStrong(tag); };
   shadow.eachPart(offset, count, AccessShadow::kGranule,
                   [&](uint32_t at, uint32_t, Accesses &part) {
                     unwritten |= part.write.none();
@@ -270,10 +267,7 @@ SharedMemory::Found SharedMemory::checkRead(WarpOrder &warp, const Inst &inst,
                         told = reportRace(raceOfRead(warp, tag), warp, inst,
                                           lane, at, tag, true, false);
                     good = part.write;
-                    if (strength == Strength::Weak)
-                      shadow.markRead(part, mine);
-                    else
-                      shadow.markStrongRead(part, mine, strong);
+                    shadow.markRead(part, mine);
                   });
   if (!told && (unwritten || undefined.find(offset, count)))
     return Found::Undefined;
@@ -290,7 +284,6 @@ bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
   AccessTag mine = warp.tag(inst);
   undefined.clear(offset, count);
   bool check = context.checksOrder && met == Obstacle::None;
-  auto strong = [this](AccessTag tag) { return isStrong(tag); };
   // Two warps that store the same value do no harm.
   auto firstChanged = [&](uint32_t at, uint32_t end) {
     while (value && at < end && bytes[at] == value[at - offset])
@@ -310,10 +303,7 @@ bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
                       if (uint32_t byte = firstChanged(at, end); byte < end)
                         check = !reportRace(Rule::Race, warp, inst, lane, byte,
                                             other, !write.none(), true);
-                    if (strength == Strength::Weak)
-                      shadow.markWritten(part, mine);
-                    else
-                      shadow.markStrongWrite(part, mine, strong);
+                    shadow.markWritten(part, mine);
                   });
   return true;
 }

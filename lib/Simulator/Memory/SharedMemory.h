@@ -161,14 +161,15 @@ private:
                   const SharedRun &run, AccessTag tag, Proxy proxy,
                   Obstacle met, InOrder &good);
   bool ordered(const WarpOrder &warp, AccessTag tag) const;
-  bool isStrong(AccessTag tag) const;
   /// Whether an access of `warp` is no race with that one: it comes after, or
   /// both are strong.
   bool mayMeet(const WarpOrder &warp, AccessTag tag, Strength strength) const;
-  /// What has read a part, or written it, and races with an access of `warp`,
-  /// which `writes` or reads, or none.
+  /// What has read a part and races with a write of `warp`; none if nothing
+  /// has.
   AccessTag unorderedRead(const WarpOrder &warp, const Accesses &part,
                           Strength strength) const;
+  /// What has written a part and races with an access of `warp`; none if
+  /// nothing has. `writes`: the access is a write.
   AccessTag unorderedWrite(const WarpOrder &warp, const Accesses &part,
                            Strength strength, bool writes) const;
   /// Returns whether it is an error.

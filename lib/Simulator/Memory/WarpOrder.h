@@ -58,7 +58,7 @@ public:
   /// tcgen05.alloc writes one word for all lanes: each comes behind it.
   AccessTag tag(const Inst &inst) const {
     return AccessTag(inst.allocates ? agent(Role::OneLane) : accessAgent(),
-                     epoch, inst.index);
+                     epoch, inst.index, inst.strong);
   }
 
   const SyncClocks &clocks() const { return known; }

@@ -85,6 +85,7 @@ struct Inst {
   bool exclusive = false; ///< other clusters notice it, or it notices them:
                           ///< executes while no other cluster runs
   bool strong = false;    ///< accesses memory, and not weakly (PTX ISA 8.3)
+  bool combines = false;  ///< atom or red: reads what it writes
   TensorOp tensorOp = TensorOp::None;
   uint8_t destinations = 0;
   uint8_t sources = 0;

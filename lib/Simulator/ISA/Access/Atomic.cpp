@@ -143,7 +143,7 @@ bool fp8::sim::decodeAtomic(Decoder &d, Inst &i, bool result) {
   default:
     a.space = AccessSpace::Generic;
   }
-  i.strong = true;
+  i.strong = i.combines = true;
   i.exclusive = mayBeGlobal(a.space);
   int op = d.takeOneOf(kOps);
   if (op < 0)

@@ -228,6 +228,8 @@ TEST(Memory, AtomicsRaceWithWeakAccesses) {
       {"", "@%p0 ld.shared.u32 %r0, [s];"},
       {"@%p0 ld.shared.u32 %r0, [s];", ""},
       {"@%p0 st.shared.u32 [s], 7;", ""},
+      {"@%p0 ld.shared.u32 %r0, [s]; @%p0 ld.volatile.shared.u32 %r1, [s];",
+       ""},
       {"@%p0 ld.volatile.shared.u32 %r1, [s]; @%p0 ld.shared.u32 %r0, [s];",
        ""}};
   for (const auto &[before, after] : cases) {
@@ -257,6 +259,52 @@ TEST(Memory, AtomicsRaceWithWeakAccesses) {
         "atom.shared.add.u32 %r1, [s], 1; bar.sync 0; ld.shared.u32 %r0, [s]; "
         "st.global.u32 [%o], %r0;"})
     compute(body, 96, 96, kShared);
+}
+
+TEST(Memory, AnAtomicHidesNoOther) {
+  // Warps 0 and 1 add. Warp 2 meets warp 1 alone, and writes.
+  std::string body = R"(
+  setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u32 [s], 0; bar.sync 0;
+  shr.u32 %r2, %t, 5; setp.lt.u32 %p1, %r2, 2; setp.ge.u32 %p2, %r2, 1;
+  setp.eq.u32 %p0, %t, 64;
+  @%p1 atom.shared.add.u32 %r1, [s], 1;
+  /*all*/ @%p2 bar.sync 1, 64;
+  @%p0 st.shared.u32 [s], 7;)";
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    Options options;
+    options.scheduleSeed = seed;
+    Report report;
+    compute(body, 96, 96, kShared, &report, options);
+    EXPECT_TRUE(has(report, ErrorKind::Race)) << "seed " << seed;
+  }
+  compute(replaced(body, "/*all*/ @%p2 bar.sync 1, 64;", "bar.sync 1, 96;"), 96,
+          96, kShared);
+}
+
+TEST(Memory, TheLastToArriveResetsACounter) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    Options options;
+    options.scheduleSeed = seed;
+    Report report;
+    compute(R"(
+  setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u32 [s], 0; bar.sync 0;
+  and.b32 %r2, %t, 31; setp.eq.u32 %p1, %r2, 0; mov.u32 %r1, 0;
+  @%p1 atom.shared.add.u32 %r1, [s], 1;
+  setp.eq.u32 %p2, %r1, 2;
+  @%p2 st.shared.u32 [s], 0;)",
+            96, 96, kShared, &report, options);
+    EXPECT_TRUE(report.ok()) << report.str();
+  }
+}
+
+TEST(Memory, ACopyOverwritesWhatWasPolled) {
+  compute(R"(
+  setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u32 [s], 0; @%p0 st.global.u32 [%out], 9;
+  bar.sync 0; ld.volatile.shared.u32 %r0, [s];
+  bar.sync 0; @%p0 st.volatile.shared.u32 [s], 5;
+  bar.sync 0; @%p0 cp.async.ca.shared.global [s], [%out], 4; cp.async.wait_all;
+  bar.sync 0; ld.shared.u32 %r0, [s]; st.global.u32 [%o], %r0;)",
+          96, 96, kShared);
 }
 
 TEST(Memory, OneLaneDoesNotKnowOfTheOthers) {
