@@ -37,7 +37,19 @@ static bool mayGainByZeros(const KernelShape &kernel) {
 bool KernelModel::gainsByZeros(const Problem &problem) const {
   KernelShape last = kernel;
   last.config.edgeFirst = false;
-  return getZeros(problem, last) > 0;
+  if (getZeros(problem, last) <= 0)
+    return false;
+  // Behind the last whole band the rows beyond M are all in the last wave,
+  // which then waits for them.
+  constexpr int64_t kBand = 8;
+  constexpr double kMostOfWave = 0.5;
+  int64_t rows = ceilDiv(problem.m, kernel.config.tileM),
+          columns = ceilDiv(problem.n, kernel.config.tileN);
+  if (rows <= kBand || getWaves(problem.batch * rows * columns) == 1)
+    return true;
+  double waveUs = blockUs[static_cast<int>(Bound::Tensor)] *
+                  double(ceilDiv(problem.k, kBlock));
+  return getFillUs(*machine, problem, last) <= kMostOfWave * waveUs;
 }
 
 double tuning::getZeros(const Problem &problem, const KernelShape &kernel) {

@@ -304,6 +304,10 @@ TEST(CostModel, ProductsOfZerosDrawLessPower) {
   KernelModel wide(h200, first);
   EXPECT_TRUE(wide.gainsByZeros({214, 24576, 16384}));
   EXPECT_FALSE(wide.gainsByZeros({252, 24576, 16384}));
+  // Behind a band of eight rows the last wave is of rows beyond M, unless it is
+  // the first.
+  EXPECT_FALSE(wide.gainsByZeros({1025, 4608, 7168}));
+  EXPECT_TRUE(wide.gainsByZeros({1283, 2112, 18432}));
   for (auto [rows, columns] : {std::pair(128, 128), std::pair(256, 192)}) {
     KernelModel other(h200, warpgroupKernel(rows, columns));
     EXPECT_FALSE(other.gainsByZeros({2 * rows - 42, 24576, 16384}));
