@@ -276,11 +276,11 @@ WRONG = {
     "shape of a_scale, undecided": (lambda p: {"a_scale": p.a_scale[:, :1], "scale_layout": None}, ValueError, "a_scale is 16 x 1; it must be M x K/128, 16 x 2 or K/128 x M, 2 x 16"),
     "large beta": (lambda p: {"c": p.c, "beta": 1e300}, ValueError, "beta is past the largest float32: pass a smaller number"),
     "overlapping out": (lambda p: {"d": np.lib.stride_tricks.as_strided(np.zeros(32, np.float32), (16, 32), (0, 4))}, ValueError,
-                        "d has strides of 0 x 1 elements, so that elements share memory"),
+                        "d has strides of 0 x 1 elements, so that elements may share memory"),
     "out of rows that overlap": (lambda p: {"d": np.lib.stride_tricks.as_strided(np.zeros(64, np.float32), (16, 32), (4, 4))}, ValueError,
-                                 "d has strides of 1 x 1 elements, so that elements share memory"),
+                                 "d has strides of 1 x 1 elements, so that elements may share memory"),
     "out of rows that are too near": (lambda p: {"d": np.lib.stride_tricks.as_strided(np.zeros(600, np.float32), (16, 32), (124, 4))}, ValueError,
-                                      "d has strides of 31 x 1 elements, so that elements share memory"),
+                                      "d has strides of 31 x 1 elements, so that elements may share memory"),
     "chip": (lambda p: {"chip": "sm_80"}, ValueError, "there is no chip 'sm_80'; there are sm_90a"),
 }
 
