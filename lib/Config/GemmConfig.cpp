@@ -113,22 +113,21 @@ static std::vector<Field> makeFields() {
           "share reads in L2; chosen by default"),
       makeField<&GemmConfig::lanesLoadBScales>(
           "b_scales", {"ring", "lanes"},
-          "how a tile gets the B scales that its columns share. `ring`: copies "
-          "bring them with A and B where the schedule gains by that. `lanes`: "
-          "the lanes that promote load them"),
+          "how B scales reach a tile. `ring`: copies bring them with A and B, "
+          "if that is faster for the schedule. `lanes`: the lanes that promote "
+          "load them"),
       makeField<&GemmConfig::l2Promotion>(
           "l2_promotion",
           Limits{128, 256, "the largest that a tensor map has", 128},
-          "bytes that L2 reads from memory where a copy of A or B reads some "
-          "of "
-          "them"),
+          "bytes that L2 fetches from memory for each access of a copy of A "
+          "or B: an aligned block of 128 or of 256"),
       makeField<&GemmConfig::programmatic>(
           "launch", {"serial", "programmatic"},
           "`programmatic`: the kernel may start before the preceding kernel in "
           "its stream has ended"),
       makeField<&GemmConfig::edgeFirst>(
           "edge", {"last", "first"},
-          "where the row of tiles is that is not full, if tile M does not "
+          "the position of the partial row of tiles, if tile M does not "
           "divide M. `first`: it comes first and overlaps the second; if M is "
           "at least tile M, copies of A read at most seven rows beyond M"),
       makeField<&GemmConfig::signalsAtWait>(
