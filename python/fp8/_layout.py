@@ -75,7 +75,7 @@ def _is_laid_out(array: Array, by_tma: bool) -> bool:
 
 
 def _overlaps(array: Array) -> bool:
-    """Whether elements share memory: each stride must reach past all that the smaller ones cover."""
+    """Whether elements may share memory: where a stride does not reach past all that the smaller ones cover."""
     reach = 0
     for step, extent in sorted((abs(stride), extent) for stride, extent in zip(array.strides, array.shape) if extent > 1):
         if step <= reach:

@@ -88,6 +88,18 @@ TEST(FatBinary, TakesTheNearestArchitectureThatIsNotAbove) {
             "leaves machine code alone");
 }
 
+TEST(FatBinary, TextOfAnArchitectureOrAFamilyRunsOnNoOther) {
+  const std::string one = ".target sm_90a", family = ".target sm_100f",
+                    all = ".target sm_80";
+  Container container;
+  container.addPTX(80, all).addPTX(90, one).addPTX(100, family);
+  EXPECT_EQ(textIn(container, 90), one);
+  EXPECT_EQ(textIn(container, 100), family);
+  EXPECT_EQ(textIn(container, 103), family);
+  EXPECT_EQ(textIn(container, 110), all);
+  EXPECT_EQ(textIn(Container().addPTX(90, one), 100).substr(0, 6), "error:");
+}
+
 TEST(FatBinary, ReadsLongCompressedText) {
   std::string text;
   for (int i = 0; i < 10000; ++i)

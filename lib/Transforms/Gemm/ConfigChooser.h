@@ -125,8 +125,8 @@ private:
     std::optional<Candidate> last, first;
   };
 
-  /// The extents by which candidates are ranked: with M rounded up to rows of
-  /// which all tiles are multiples, for M that differ in less get the same
+  /// The extents by which candidates are ranked. All tiles have multiples of
+  /// eight rows, so M is rounded up to one, and M of one multiple get the same
   /// configuration. A few rows, and an M in the op's types, stay as they are.
   static GemmExtents roundUp(BlockwiseGemmOp op, GemmExtents extents);
 

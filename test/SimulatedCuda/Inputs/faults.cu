@@ -1,9 +1,12 @@
 // A program with a fault, which its argument names.
+#include <cassert>
 #include <cstdio>
 #include <cstring>
 
 __global__ void nothing() {}
 __global__ void scale(float *data, float factor) { data[threadIdx.x] *= factor; }
+__global__ void insist(float *data) { assert(data[threadIdx.x] != 0); }
+__global__ void misplace(float *data) { *reinterpret_cast<float *>(reinterpret_cast<char *>(data) + 2) = 1; }
 __global__ void race(int *out) {
   __shared__ int word;
   if (threadIdx.x % 32 == 0)
@@ -39,6 +42,12 @@ int main(int argc, char **argv) {
     scale<<<1, 128>>>(data, 2);
   if (is("bounds"))
     scale<<<1, 256>>>(data, 2);
+  if (is("assertion"))
+    insist<<<1, 1>>>(data);
+  if (is("misaligned"))
+    misplace<<<1, 1>>>(data);
+  if (is("cooperative"))
+    cudaLaunchCooperativeKernel(reinterpret_cast<void *>(nothing), dim3(100000), dim3(1024), nullptr);
   if (is("race"))
     race<<<1, 64>>>(reinterpret_cast<int *>(data));
   if (is("order"))

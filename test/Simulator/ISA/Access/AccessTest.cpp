@@ -222,6 +222,14 @@ done:)";
           96, 96, kShared);
 }
 
+TEST(Memory, SharedMemoryEndsAtItsLastByte) {
+  std::string body = ".shared .b8 last[3]; st.shared.u8 [last+2], %t;";
+  compute(body, 1, 1, kShared);
+  Report report;
+  compute(replaced(body, "last+2", "last+3"), 1, 1, kShared, &report);
+  EXPECT_TRUE(has(report, ErrorKind::OutOfBounds)) << report.str();
+}
+
 TEST(Memory, AtomicsRaceWithWeakAccesses) {
   // All warps add, and lane 0 reads or has accessed before, in any order.
   const std::pair<const char *, const char *> cases[] = {
