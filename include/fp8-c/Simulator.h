@@ -18,7 +18,8 @@ typedef struct Fp8SimulatorOptions {
   uint64_t stepLimit;        /* warp instructions */
   uint64_t gridLimit;        /* CTAs */
   uint32_t maxErrors;        /* after which a run stops; warnings are none */
-  uint32_t multiprocessors;  /* that the device has */
+  uint32_t multiprocessors;  /* that the device has; 0: those of the GPU that
+                              * stands for the kernel's chip */
   uint32_t residentClusters; /* 0: some, as the seed chooses */
   uint32_t threads;          /* of the host; 0: one for each of its cores */
   int strict; /* not 0: warnings are errors; the default, for what a manifest

@@ -32,15 +32,12 @@ void fp8SimulatorOptionsInit(Fp8SimulatorOptions *options) {
   options->memoryLimit = kDefaultMemory;
 }
 
-/// An error for options that leave nothing to run, or nothing to report.
+/// An error for options that leave nothing to report.
 static launch::Expected<sim::Options>
 optionsOf(const Fp8SimulatorOptions &from) {
-  for (auto [value, name] :
-       {std::pair(from.maxErrors, "maxErrors"),
-        std::pair(from.multiprocessors, "multiprocessors")})
-    if (!value)
-      return launch::Error{std::string(name) + " of the options is 0, but must "
-                                               "be at least 1"};
+  if (!from.maxErrors)
+    return launch::Error{"maxErrors of the options is 0, but must be at least "
+                         "1"};
   sim::Options options;
   options.scheduleSeed = from.scheduleSeed;
   options.completion =

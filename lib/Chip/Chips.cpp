@@ -75,6 +75,11 @@ const Chip *lookup(std::string_view name) {
   return found == std::end(kChips) ? nullptr : found;
 }
 
+int getMultiprocessors(std::string_view name) {
+  const Chip *chip = lookup(name);
+  return (chip ? chip->machine : &machines::kB200)->multiprocessors;
+}
+
 std::string getNames(FeatureSet features) {
   return list(getChipsWith(features), ", ");
 }

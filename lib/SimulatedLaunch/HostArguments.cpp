@@ -3,6 +3,7 @@
 // Runs on arrays in the host's memory: there and back.
 #include "fp8/SimulatedLaunch/Kernel.h"
 
+#include "fp8/Chip/Chip.h"
 #include "fp8/Launch/HostArray.h"
 
 namespace fp8::simulated {
@@ -42,7 +43,10 @@ Kernel::runOnHost(const launch::Manifest &manifest,
   if (auto error = checkArguments(manifest, arguments))
     return *error;
   launch::DeviceProperties properties;
-  properties.multiprocessorCount = options.multiprocessorCount;
+  properties.multiprocessorCount =
+      options.multiprocessorCount
+          ? options.multiprocessorCount
+          : chip::getMultiprocessors(module().target());
   if (auto error = checkLaunch(manifest, arguments, properties))
     return *error;
   sim::Device device(memoryLimit);

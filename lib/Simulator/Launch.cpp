@@ -6,6 +6,7 @@
 #include "Machine/Machine.h"
 #include "Program/Decoder.h"
 #include "Timing/Waves.h"
+#include "fp8/Chip/Chip.h"
 #include "fp8/Chip/LaunchLimits.h"
 #include "fp8/Simulator/LoadedModule.h"
 
@@ -35,7 +36,11 @@ public:
            const std::vector<KernelArgument> &arguments,
            const LaunchConfig &config, const Options &options)
       : loaded(loaded), module(loaded.module().ast()), name(name),
-        arguments(arguments), config(config), options(options) {}
+        arguments(arguments), config(config), options(options) {
+    if (!this->options.multiprocessorCount)
+      this->options.multiprocessorCount =
+          unsigned(chip::getMultiprocessors(module.target));
+  }
 
   Report run() {
     if (prepare() && !runGrid(threads()))
@@ -49,7 +54,7 @@ private:
   std::string_view name;
   const std::vector<KernelArgument> &arguments;
   LaunchConfig config; ///< with the cluster that the kernel itself asks for
-  const Options &options;
+  Options options;
   Report report;
   Program program;
   const ast::Function *function = nullptr;

@@ -297,7 +297,7 @@ def simulate_ptx(
         schedules: runs that many, 1 or more, of consecutive seeds and from the same contents; the arrays hold what the last one wrote.
         schedule_seed: chooses the order of warps and of asynchronous work, of the first.
         strict: warnings are errors.
-        multiprocessors: that the device has, 1 to 65535; 0: 148.
+        multiprocessors: that the device has, 1 to 65535; 0: those of the GPU that stands for the kernel's chip.
         progress: shows a bar; None: if it takes long and standard error is a terminal.
 
     Raises:

@@ -144,7 +144,7 @@ class Kernel:
         Args:
             arrays: as `arguments` names them.
             schedule_seed: chooses the order of warps and of asynchronous work.
-            multiprocessors: that the device has, 1 to 65535; 0: 148.
+            multiprocessors: that the device has, 1 to 65535; 0: those of the GPU that stands for the kernel's chip.
             progress: shows a bar; None: if it takes long and standard error is a terminal.
 
         Raises:

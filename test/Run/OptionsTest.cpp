@@ -27,7 +27,7 @@ TEST(Options, Defaults) {
   EXPECT_EQ(options->beta, std::nullopt);
   EXPECT_EQ(options->elementwise, fp8::reference::Elementwise::None);
   EXPECT_EQ(options->schedules, 1u);
-  EXPECT_EQ(options->simulation.multiprocessorCount, 148u);
+  EXPECT_EQ(options->simulation.multiprocessorCount, 0u);
   EXPECT_EQ(options->simulation.completion, fp8::sim::Completion::Late);
 }
 

@@ -71,7 +71,27 @@ private:
       log << prefix << "error: " << outcome.failure << "\n";
       return false;
     }
+    compareWithFirst(described, schedule);
     return outcome.errors.empty() & judge(described);
+  }
+
+  /// Sums by atomics differ, too, and no rule is broken then: a warning.
+  void compareWithFirst(const simulated::DescribedOutcome &described,
+                        unsigned schedule) {
+    if (schedule == 0)
+      first = described.written;
+    for (size_t i = 0; i < std::min(first.size(), described.written.size());
+         ++i) {
+      const auto &[name, bytes] = described.written[i];
+      auto differing = std::mismatch(bytes.begin(), bytes.end(),
+                                     first[i].second.begin(),
+                                     first[i].second.end());
+      if (differing.first == bytes.end())
+        continue;
+      log << prefix << "warning: the result depends on the schedule: schedules "
+          << "1 and " << schedule + 1 << " differ in buffer '" << name
+          << "' at offset " << differing.first - bytes.begin() << "\n";
+    }
   }
 
   bool judge(simulated::DescribedOutcome &described) {
@@ -97,6 +117,7 @@ private:
   Summary &summary;
   std::ostream &log;
   std::set<uint64_t> hashes;
+  decltype(simulated::DescribedOutcome::written) first; ///< of the schedules
 };
 } // namespace
 

@@ -118,8 +118,9 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
       "completes at once, which hides faults")
       ->group(group);
   app.add_option("--multiprocessors", options.simulation.multiprocessorCount,
-                 "Multiprocessors of the simulated device")
-      ->check(CLI::Range(1u, 65535u))
+                 "Multiprocessors of the simulated device (0: those of the GPU "
+                 "that stands for the kernel's chip)")
+      ->check(CLI::Range(0u, 65535u))
       ->group(group);
   app.add_option(
          "--resident-clusters", options.simulation.residentClusters,

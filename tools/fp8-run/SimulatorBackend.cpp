@@ -4,6 +4,7 @@
 #include "SimulatorBackend.h"
 
 #include "Simulation.h"
+#include "fp8/Chip/Chip.h"
 #include "fp8/Chip/Timing.h"
 
 #include <cstring>
@@ -30,11 +31,14 @@ public:
   SimulatorBackend(const Options &options, simulated::Kernel kernel)
       : options(options), kernel(std::move(kernel)),
         device(options.memoryLimit) {
-    if (const chip::Timing *timing = chip::lookupTiming(
-            this->kernel.module().target(), options.simulation.timedGpu);
+    const std::string &target = this->kernel.module().target();
+    unsigned &count = this->options.simulation.multiprocessorCount;
+    if (!count)
+      count = unsigned(chip::getMultiprocessors(target));
+    if (const chip::Timing *timing =
+            chip::lookupTiming(target, options.simulation.timedGpu);
         timing && options.simulation.timing)
-      this->options.simulation.multiprocessorCount =
-          static_cast<unsigned>(timing->multiprocessors);
+      count = static_cast<unsigned>(timing->multiprocessors);
   }
 
   std::string name() const override { return "sim"; }

@@ -104,6 +104,10 @@ Table<Chip> getChips();
 /// The chip called `name`, or null.
 const Chip *lookup(std::string_view name);
 
+/// The multiprocessors of the GPU that stands for the chip called `name`; of an
+/// unknown one, a B200's.
+int getMultiprocessors(std::string_view name);
+
 /// "sm_90a, sm_100a": the chips that have all of `features`, for messages.
 std::string getNames(FeatureSet features = {});
 

@@ -101,7 +101,9 @@ struct Options {
   bool strict = false;    ///< warnings are errors
   /// Bytes of shared memory that a CTA may use.
   uint64_t sharedMemoryLimit = chip::getMostSharedMemory();
-  unsigned multiprocessorCount = 148; ///< %nsmid
+  /// %nsmid; 0: those of the GPU that stands for the kernel's chip
+  /// (chip::getMultiprocessors).
+  unsigned multiprocessorCount = 0;
   /// Clusters that run at the same time; 0: the seed chooses. A kernel whose
   /// clusters wait for each other needs all clusters of its grid.
   unsigned residentClusters = 0;

@@ -103,7 +103,7 @@ void Machine::markWritten(Warp &warp, const Inst &inst, int lane,
 static std::string raceCure(const Machine &machine, const Warp &warp,
                             const GlobalRace &race) {
   const GlobalAccess &earlier = race.earlier;
-  if (race.sameInstruction)
+  if (race.fault == GlobalRace::SameInstruction)
     return " in another lane with another value, so the result is undefined; "
            "let one lane write, or use red or atom";
   if (earlier.cluster != machine.ordinal)
@@ -128,15 +128,24 @@ void Machine::reportRace(Warp &warp, const Inst &inst, int lane, bool write,
   const Inst &load = write ? *earlier : inst, &swap = write ? inst : *earlier;
   bool mayBeStale = race.earlierWrites != write && isCompareAndSwap(swap) &&
                     feedsCompareAndSwap(program, load);
-  SimulationError &e =
-      error(mayBeStale ? Rule::StaleCompare : Rule::Race,
-            "'" + mnemonic(&inst) + (write ? "' writes " : "' reads ") +
-                "buffer '" + buffer->name + "' at offset " +
-                std::to_string(race.address - buffer->address) +
-                " with no synchronisation after '" + mnemonic(earlier) +
-                (race.earlierWrites ? "' wrote it" : "' read it") +
-                raceCure(*this, warp, race),
-            &warp, &inst, lane);
+  const bool isUnfenced = race.fault == GlobalRace::Unfenced;
+  std::string message = "'" + mnemonic(&inst) +
+                        (write ? "' writes " : "' reads ") + "buffer '" +
+                        buffer->name + "' at offset " +
+                        std::to_string(race.address - buffer->address);
+  message += isUnfenced
+                 ? " through the async proxy, but '" + mnemonic(earlier) +
+                       "' wrote it through the generic proxy with no "
+                       "fence.proxy.async between the two; execute "
+                       "fence.proxy.async after the write, before what hands "
+                       "the data over"
+                 : " with no synchronisation after '" + mnemonic(earlier) +
+                       (race.earlierWrites ? "' wrote it" : "' read it") +
+                       raceCure(*this, warp, race);
+  SimulationError &e = error(isUnfenced   ? Rule::MissingProxyFence
+                             : mayBeStale ? Rule::StaleCompare
+                                          : Rule::Race,
+                             std::move(message), &warp, &inst, lane);
   std::string who = agentName(race.earlier.tag.agent());
   if (race.earlier.cluster != ordinal) {
     auto [x, y, z] = grid.clusterIndex(race.earlier.cluster);
@@ -166,7 +175,7 @@ uint8_t *Machine::accessGlobal(Warp &warp, const Inst &inst, int lane,
   GlobalRange range{address, count, write, bytes, value, inst.combines};
   std::optional<GlobalRace> race = accesses.record(actor, range);
   if (!race)
-    race = memory.findRace(ordinal, actor, range);
+    race = memory.findRace(accesses, actor, range);
   if (race)
     reportRace(warp, inst, lane, write, *race);
   if (flag && write && !(actor.relaxed && !anyFence))
@@ -174,17 +183,36 @@ uint8_t *Machine::accessGlobal(Warp &warp, const Inst &inst, int lane,
   return bytes;
 }
 
+void Machine::checkNonCoherent(Warp &warp, const Inst &inst, int lane,
+                               uint64_t address, uint64_t count) {
+  if (!checksOrder || lastBuffer->readOnly)
+    return;
+  std::optional<GlobalAccess> write = accesses.lastWrite(address, count);
+  if (uint32_t number = grid.memory.lastWrite(address, count); number && !write)
+    write = grid.memory.accessAt(number);
+  if (!write)
+    return;
+  const Inst *earlier = &program.code[write->tag.instruction()];
+  SimulationError &e = error(
+      ErrorKind::NonCoherentRead,
+      "'" + mnemonic(&inst) + "' reads buffer '" + lastBuffer->name +
+          "' at offset " + std::to_string(address - lastBuffer->address) +
+          " through the non-coherent cache, but the kernel has written there "
+          "by '" + mnemonic(earlier) +
+          "', so what it reads may be old; load without .nc (in CUDA C++: "
+          "without __ldg, or a pointer that is not const __restrict__)",
+      &warp, &inst, lane);
+  e.notes.push_back(note(earlier, "written here, " +
+                                      agentName(write->tag.agent())));
+}
+
 void Machine::takeFlag(Warp &warp, uint64_t address, bool relaxed) {
+  accesses.takeFlag();
   const Clock *own = relaxed ? grid.memory.observe(ordinal, address)
                              : grid.memory.acquire(ordinal, address);
   if (!own)
     return;
-  SyncClocks known;
-  known.all = *own;
-  if (relaxed)
-    warp.acquireRelaxed(known);
-  else
-    warp.acquire(known);
+  warp.acquireFlag(*own, relaxed, accesses.lastProxyFence() != 0);
 }
 
 // Of threads that fence, meet, and let one of them write a flag, as kernels do,
@@ -207,6 +235,12 @@ void Machine::fenceGrid(Warp &warp) {
   grid.memory.fence(ordinal);
 }
 
+void Machine::fenceProxy(Warp &warp, bool ofShared, bool ofGlobal) {
+  warp.fenceProxy(ofShared, ofGlobal);
+  if (ofGlobal)
+    accesses.fenceProxy();
+}
+
 uint8_t *Machine::accessOrdered(Warp &warp, const Inst &inst, uint32_t lanes,
                                 uint64_t address, uint64_t count,
                                 const uint8_t *value) {
@@ -223,7 +257,7 @@ uint8_t *Machine::accessOrdered(Warp &warp, const Inst &inst, uint32_t lanes,
   if (checksOrder && !buffer->readOnly) {
     const GlobalActor actor{warp.tag(inst), false, &warp, {}};
     const GlobalRange range{address, count, write, bytes, value};
-    if (grid.memory.findRace(ordinal, actor, range) ||
+    if (grid.memory.findRace(accesses, actor, range) ||
         !accesses.recordOrdered(actor, range))
       return nullptr;
   }

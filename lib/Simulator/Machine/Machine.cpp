@@ -26,7 +26,7 @@ Machine::Machine(Grid &grid, ClusterIndex first, uint32_t ordinal)
     : ClusterContext(grid.program, grid.config, grid.options, grid.report,
                      ordinal),
       parameters(grid.parameters), barrierLog(report.barriers, program),
-      accesses(ordinal), grid(grid), device(grid.device),
+      accesses(ordinal, warpsInCluster), grid(grid), device(grid.device),
       random(options.scheduleSeed * 2 + 1 + (uint64_t(ordinal) << 32)) {
   makeCtas(first);
   if (options.timing)

@@ -189,6 +189,10 @@ public:
   /// What a copy brings from there to shared memory is as undefined as it was.
   void landUnwritten(const Inst &inst, uint64_t address, uint64_t count,
                      const SharedPlace &target);
+  /// ld.global.nc has read them from the buffer accessed last. The kernel may
+  /// not have written them (PTX ISA 9.7.9.8).
+  void checkNonCoherent(Warp &warp, const Inst &inst, int lane,
+                        uint64_t address, uint64_t count);
   /// These bytes, where the last access lay in the same buffer and nothing that
   /// it has can change or is undefined: a further read of the same operation
   /// needs no check. Else null.
@@ -210,6 +214,8 @@ public:
                          bool relaxed);
   /// A fence that orders clusters, too.
   void fenceGrid(Warp &warp);
+  /// fence.proxy.async, of accesses to these state spaces.
+  void fenceProxy(Warp &warp, bool ofShared, bool ofGlobal);
 
   // Tensor maps (TensorMaps.cpp).
   /// The map at a generic address, which an instruction uses, or only names for

@@ -106,7 +106,7 @@ const uint8_t *Machine::globalTensorMap(Warp &warp, const Inst &inst, int lane,
   const uint8_t *bytes =
       accessGlobal(warp, inst, lane, {warp.tag(inst), false, &warp, {}},
                    address, kTensorMapBytes, false);
-  if (accesses.hasWritten(address, kTensorMapBytes))
+  if (accesses.lastWrite(address, kTensorMapBytes))
     meetOthers();
   uint32_t write = bytes && checksOrder
                        ? grid.memory.lastWrite(address, kTensorMapBytes)

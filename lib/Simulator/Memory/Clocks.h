@@ -75,7 +75,8 @@ private:
 struct SyncClocks {
   Clock all;    ///< accesses that happen before
   Clock proxy;  ///< of these, what fence.proxy.async has made visible to the
-                ///< async proxy
+                ///< async proxy in shared memory
+  Clock globalProxy; ///< and in global memory
   Clock tensor; ///< of these, tcgen05 accesses that tcgen05.fence orders before
                 ///< later tcgen05 operations
 
@@ -96,6 +97,7 @@ struct SyncClocks {
     waits.join(other.waits);
     all.join(other.all);
     proxy.join(other.proxy);
+    globalProxy.join(other.globalProxy);
     tensor.join(other.tensor);
   }
 };

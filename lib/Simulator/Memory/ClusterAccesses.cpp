@@ -39,26 +39,39 @@ bool ClusterAccesses::ordered(const GlobalActor &actor, uint32_t number) const {
   return actor.warp->isOwnAccess(agent) || actor.warp->knows(access.tag);
 }
 
+bool ClusterAccesses::isFenced(const GlobalActor &actor,
+                               uint32_t number) const {
+  const GlobalAccess &access = accesses[number];
+  return !actor.fenced || !number || !isGeneric(access) ||
+         actor.fenced->get(access.tag.agent()) >= access.tag.time();
+}
+
 std::optional<GlobalRace> ClusterAccesses::findRace(const GlobalActor &actor,
                                                     const GlobalRange &range,
                                                     uint32_t mine) const {
   // Of the latest accesses asked about, whether they come before this one.
   struct {
     uint32_t number = 0;
-    bool ordered = true;
+    bool ordered = true, fenced = true;
   } lastWrite, lastRead;
   std::optional<GlobalRace> race;
   auto check = [&](auto &last, uint32_t number, uint64_t at, uint64_t n,
                    bool writes) {
     if (number != last.number)
-      last = {number, ordered(actor, number)};
+      last = {number, ordered(actor, number), isFenced(actor, number)};
     // Lanes of one instruction are not ordered either.
     bool lanes =
         range.write && writes && number == mine && actor.warp && !actor.strong;
-    if ((last.ordered && !lanes) || race)
+    // Two that may race in any order need no fence; nor does a copy that
+    // overwrites what was read, whose result the reader has.
+    bool fenced = !last.ordered || !writes || last.fenced;
+    if ((last.ordered && fenced && !lanes) || race)
       return;
     if (std::optional<uint64_t> change = range.firstChange(at, n))
-      race = {*change, accesses[number], writes, lanes};
+      race = {*change, accesses[number], writes,
+              lanes     ? GlobalRace::SameInstruction
+              : !fenced ? GlobalRace::Unfenced
+                        : GlobalRace::Unordered};
   };
   history.forEach(
       range.address, range.count,
@@ -113,11 +126,12 @@ bool ClusterAccesses::recordOrdered(const GlobalActor &actor,
   return true;
 }
 
-bool ClusterAccesses::hasWritten(uint64_t address, uint64_t count) const {
-  bool any = false;
+std::optional<GlobalAccess> ClusterAccesses::lastWrite(uint64_t address,
+                                                       uint64_t count) const {
+  uint32_t last = 0;
   history.forEach(address, count,
                   [&](const AccessHistory::Latest &latest, uint64_t, uint64_t) {
-                    any |= latest.write != 0;
+                    last = std::max(last, latest.write);
                   });
-  return any;
+  return last ? std::optional(accesses[last]) : std::nullopt;
 }

@@ -27,6 +27,9 @@ struct GlobalActor {
   Clock known; ///< of an asynchronous operation
   /// Of a strong access: it orders clusters only together with fences.
   bool relaxed = false;
+  /// Of an operation of the async proxy: the generic accesses that
+  /// fence.proxy.async has made visible to it.
+  std::optional<Clock> fenced;
 };
 
 /// Bytes of global memory that an access reads or writes.
@@ -57,14 +60,21 @@ struct GlobalRace {
   uint64_t address;
   GlobalAccess earlier;
   bool earlierWrites;
-  bool sameInstruction; ///< the earlier one is of another of its lanes
+  enum Fault {
+    Unordered,
+    SameInstruction, ///< the earlier one is of another of its lanes
+    Unfenced,        ///< it comes before, but no fence of the async proxy does
+  } fault;
 };
 
 /// Within the cluster, its clocks order accesses. What it has accessed is
 /// logged until the grid takes it.
 class ClusterAccesses {
 public:
-  explicit ClusterAccesses(uint32_t cluster) : cluster(cluster), accesses(1) {}
+  /// `warps`: of the cluster.
+  ClusterAccesses(uint32_t cluster, uint32_t warps)
+      : cluster(cluster), genericAgents((uint32_t(Role::OneLane) + 1) * warps),
+        accesses(1) {}
 
   /// A store instruction begins: bytes that it writes twice are written by two
   /// of its lanes.
@@ -80,8 +90,26 @@ public:
 
   /// All accesses so far have smaller numbers.
   uint32_t recorded() const { return uint32_t(accesses.size()); }
-  /// Whether the cluster has written one of the bytes.
-  bool hasWritten(uint64_t address, uint64_t count) const;
+  /// The latest write of the cluster to one of the bytes, if there is any.
+  std::optional<GlobalAccess> lastWrite(uint64_t address, uint64_t count) const;
+  uint32_t number() const { return cluster; }
+
+  /// A thread of the cluster reads a flag in global memory.
+  void takeFlag() { flagTaken = true; }
+  /// A thread of the cluster executes fence.proxy.async.
+  void fenceProxy() {
+    fencedBelow = recorded();
+    fencedBehindFlag |= flagTaken;
+  }
+  /// The last such fence stands between accesses with smaller numbers and what
+  /// follows it; 0: there was none.
+  uint32_t lastProxyFence() const { return fencedBelow; }
+  bool hasFencedBehindFlag() const { return fencedBehindFlag; }
+  /// Whether the access was made through the generic proxy, and so needs a
+  /// fence before one of the async proxy.
+  bool isGeneric(const GlobalAccess &access) const {
+    return access.tag.agent() < genericAgents;
+  }
 
   struct Entry {
     uint64_t address;
@@ -96,7 +124,9 @@ public:
   }
 
 private:
-  const uint32_t cluster;
+  const uint32_t cluster, genericAgents;
+  uint32_t fencedBelow = 0;
+  bool flagTaken = false, fencedBehindFlag = false;
   std::vector<GlobalAccess> accesses;
   uint32_t latest = 0; ///< the latest recorded, which further bytes share
   AccessHistory history;
@@ -107,6 +137,7 @@ private:
   void note(const GlobalActor &actor, const GlobalRange &range,
             uint32_t number);
   bool ordered(const GlobalActor &actor, uint32_t number) const;
+  bool isFenced(const GlobalActor &actor, uint32_t number) const;
   std::optional<GlobalRace> findRace(const GlobalActor &actor,
                                      const GlobalRange &range,
                                      uint32_t mine) const;

@@ -22,6 +22,8 @@ void GlobalMemory::take(ClusterAccesses &cluster) {
       history.read(entry.address, entry.count, mine);
   }
   cluster.clearLog();
+  if (uint32_t fence = cluster.lastProxyFence())
+    proxyFences[cluster.number()] = fence;
 }
 
 bool GlobalMemory::ordered(uint32_t cluster, const GlobalActor &actor,
@@ -41,18 +43,32 @@ bool GlobalMemory::comesBefore(uint32_t cluster,
          other->second->get(access.tag.agent()) >= access.tag.time();
 }
 
+// Flags do not tell which fences they are behind, so any of the writer's
+// cluster after the write counts, and any of the reader's behind a flag.
+bool GlobalMemory::isFenced(const ClusterAccesses &own,
+                            const GlobalActor &actor, uint32_t number) const {
+  const GlobalAccess &access = accesses[number];
+  if (!actor.fenced || !number || access.cluster == own.number() ||
+      !own.isGeneric(access) || own.hasFencedBehindFlag())
+    return true;
+  auto fence = proxyFences.find(access.cluster);
+  return fence != proxyFences.end() && access.number < fence->second;
+}
+
 std::optional<GlobalRace>
-GlobalMemory::findRace(uint32_t cluster, const GlobalActor &actor,
+GlobalMemory::findRace(const ClusterAccesses &own, const GlobalActor &actor,
                        const GlobalRange &range) const {
   std::optional<GlobalRace> race;
   uint32_t good[2] = {0, 0}; // the latest that come before
   auto check = [&](uint32_t number, uint64_t at, uint64_t n, bool writes) {
     if (number == good[writes] || race)
       return;
-    if (ordered(cluster, actor, number))
+    const bool comesBefore = ordered(own.number(), actor, number);
+    if (comesBefore && (!writes || isFenced(own, actor, number)))
       good[writes] = number;
     else if (std::optional<uint64_t> change = range.firstChange(at, n))
-      race = {*change, accesses[number], writes, false};
+      race = {*change, accesses[number], writes,
+              comesBefore ? GlobalRace::Unfenced : GlobalRace::Unordered};
   };
   history.forEach(
       range.address, range.count,

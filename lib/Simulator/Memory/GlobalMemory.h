@@ -28,8 +28,9 @@ public:
   void take(ClusterAccesses &cluster);
 
   /// The first access of another cluster, of those taken, that races with an
-  /// access of this one.
-  std::optional<GlobalRace> findRace(uint32_t cluster, const GlobalActor &actor,
+  /// access of `own`.
+  std::optional<GlobalRace> findRace(const ClusterAccesses &own,
+                                     const GlobalActor &actor,
                                      const GlobalRange &range) const;
 
   /// The number of the latest write to one of the bytes; 0: there is none.
@@ -65,11 +66,15 @@ private:
   std::unordered_map<uint32_t, Horizon> horizons; ///< by cluster
   std::unordered_map<uint32_t, Horizon> observed; ///< the same; of no others
   std::unordered_map<uint64_t, Horizon> flags;    ///< by address
+  /// By cluster: ClusterAccesses::lastProxyFence, as of what was taken.
+  std::unordered_map<uint32_t, uint32_t> proxyFences;
 
   const Clock *take(Horizon &mine, uint32_t cluster, uint64_t address);
   static void join(Horizon &mine, const Horizon &other);
   bool ordered(uint32_t cluster, const GlobalActor &actor,
                uint32_t number) const;
+  bool isFenced(const ClusterAccesses &own, const GlobalActor &actor,
+                uint32_t number) const;
 };
 
 } // namespace fp8::sim

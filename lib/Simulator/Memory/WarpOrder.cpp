@@ -98,9 +98,23 @@ void WarpOrder::meet() {
     met.raise(agent(role), known.all.get(agent(role)));
 }
 
-void WarpOrder::fenceProxy() {
+void WarpOrder::fenceProxy(bool ofShared, bool ofGlobal) {
   advance();
-  known.proxy.join(known.all);
+  if (ofShared)
+    known.proxy.join(known.all);
+  if (ofGlobal)
+    known.globalProxy.join(known.all);
+}
+
+void WarpOrder::acquireFlag(const Clock &before, bool relaxed, bool isFenced) {
+  SyncClocks from;
+  from.all = before;
+  if (isFenced)
+    from.globalProxy = before;
+  if (relaxed)
+    acquireRelaxed(from);
+  else
+    acquire(from);
 }
 
 void WarpOrder::fenceThread() {

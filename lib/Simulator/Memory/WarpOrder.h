@@ -122,9 +122,13 @@ public:
     return !(alive & ~(arrived[globalIndex] |= lanes));
   }
   void acquireRelaxed(const SyncClocks &from);
+  /// A flag in global memory hands this on. Of what it hands on nobody knows
+  /// which fence.proxy.async it is behind: of all, if of any.
+  void acquireFlag(const Clock &before, bool relaxed, bool isFenced);
   /// Of what went before, what a fence stands behind, and nothing else.
   void releaseFenced(SyncClocks &into, bool isLast = false);
-  void fenceProxy();
+  /// fence.proxy.async, of accesses to these state spaces.
+  void fenceProxy(bool ofShared, bool ofGlobal);
   /// What the warp knows of an agent counts as fenced, though it is not: each
   /// missing fence is reported once.
   void assumeFenced(uint32_t agent) {

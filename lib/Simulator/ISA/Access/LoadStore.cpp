@@ -8,7 +8,9 @@
 #include "ISA/Alu/Alu.h"
 #include "ISA/Copy/Copy.h"
 
+#include <array>
 #include <cstring>
+#include <functional>
 
 using namespace fp8::sim;
 
@@ -22,6 +24,7 @@ struct Access {
   uint32_t bytes;    ///< of an element
   uint32_t elements; ///< of the vector
   uint64_t kept;     ///< the bits that a register has
+  bool nonCoherent;  ///< .nc
 };
 
 /// The element in the lowest bytes of a word, as a register has it.
@@ -59,6 +62,9 @@ void loadLane(Warp &w, const Inst &i, int l) {
              a.bytes * a.elements, false, a.strength, nullptr, &undefined);
   if (!source)
     return;
+  if (a.nonCoherent)
+    w.machine.checkNonCoherent(w, i, l, w.row(i.s[0])[l] + uint64_t(i.offset),
+                               a.bytes * a.elements);
   if (undefined.bytes)
     leaveUndefined(w, i, l, {a.bytes, a.isSigned}, undefined);
   for (uint32_t n = 0; n < a.elements; ++n)
@@ -125,8 +131,12 @@ Flow load(Warp &w, const Inst &i, uint32_t mask) {
             if (w.machine.stopped)
               return;
             if (const uint8_t *source =
-                    accessRun(w, i, a.space, run, size, nullptr))
+                    accessRun(w, i, a.space, run, size, nullptr)) {
+              if (a.nonCoherent)
+                w.machine.checkNonCoherent(w, i, __builtin_ctz(run.lanes),
+                                           run.address, run.bytes);
               return takeRun(w, i, run, source);
+            }
             forLanes(run.lanes, [&](int l) {
               if (!w.machine.stopped)
                 loadLane(w, i, l);
@@ -135,8 +145,11 @@ Flow load(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-/// `undefined`: a register of the lane is.
-void storeLane(Warp &w, const Inst &i, int l, bool isUndefined) {
+/// Where the bytes are that each lane has stored; null: it has not.
+using Targets = std::array<const uint8_t *, 32>;
+
+/// `undefined`: a register of the lane is. Returns where its bytes are.
+const uint8_t *storeLane(Warp &w, const Inst &i, int l, bool isUndefined) {
   const Access &a = i.get<Access>();
   const uint32_t *rows = &w.machine.program.lists[i.list];
   uint8_t value[64];
@@ -153,10 +166,11 @@ void storeLane(Warp &w, const Inst &i, int l, bool isUndefined) {
     reportStored(w, i, l, {a.bytes, false}, undefined);
   if (target)
     std::memcpy(target, value, a.bytes * a.elements);
+  return target;
 }
 
 /// Stores those of a run at once, if it can be.
-bool storeRun(Warp &w, const Inst &i, const LaneRun &run) {
+bool storeRun(Warp &w, const Inst &i, const LaneRun &run, Targets &targets) {
   const Access &a = i.get<Access>();
   uint8_t values[32 * 32];
   for (uint32_t n = 0; n < a.elements; ++n) {
@@ -168,9 +182,42 @@ bool storeRun(Warp &w, const Inst &i, const LaneRun &run) {
     });
   }
   uint8_t *target = accessRun(w, i, a.space, run, run.pitch, values);
-  if (target)
-    std::memcpy(target, values, run.bytes);
-  return target;
+  if (!target)
+    return false;
+  std::memcpy(target, values, run.bytes);
+  forLanes(run.lanes, [&, at = target](int l) mutable {
+    targets[size_t(l)] = at;
+    at += run.pitch;
+  });
+  return true;
+}
+
+/// Of lanes that store to the same bytes of shared memory any may be the last,
+/// so they must store the same. Global memory has a check of its own.
+void checkLanesAgree(Warp &w, const Inst &i, uint32_t mask,
+                     const Targets &targets) {
+  const Access &a = i.get<Access>();
+  const uint8_t *shared = w.cta.shared.data();
+  bool told = false;
+  forLanes(mask, [&](int l) {
+    const uint8_t *target = targets[size_t(l)];
+    if (told || !target || std::less<>()(target, shared) ||
+        !std::less<>()(target, shared + w.cta.shared.size()))
+      return;
+    uint8_t value[64];
+    for (uint32_t n = 0; n < a.elements; ++n)
+      getElement(w, a, w.machine.program.lists[i.list + n], l,
+                 value + n * a.bytes);
+    if (!std::memcmp(target, value, a.bytes * a.elements))
+      return;
+    told = true;
+    w.machine.error(ErrorKind::Race,
+                    "'" + Machine::mnemonic(&i) + "' writes " +
+                        w.machine.sharedName(uint32_t(target - shared)) +
+                        " in another lane with another value, so the result "
+                        "is undefined; let one lane write, or use red or atom",
+                    &w, &i, l);
+  });
 }
 
 Flow store(Warp &w, const Inst &i, uint32_t mask) {
@@ -179,16 +226,23 @@ Flow store(Warp &w, const Inst &i, uint32_t mask) {
       w.undefinedLanes(&w.machine.program.lists[i.list], a.elements, mask);
   w.machine.progress();
   w.machine.beginStore();
+  Targets targets{};
+  unsigned runs = 0;
   eachRun(mask, w.row(i.s[0]), uint64_t(i.offset), a.bytes * a.elements, false,
           [&](const LaneRun &run) {
+            ++runs;
             if (!w.machine.stopped && a.strength == Strength::Weak &&
-                !(run.lanes & undefinedLanes) && storeRun(w, i, run))
+                !(run.lanes & undefinedLanes) && storeRun(w, i, run, targets))
               return;
             forLanes(run.lanes, [&](int l) {
               if (!w.machine.stopped)
-                storeLane(w, i, l, undefinedLanes >> l & 1);
+                targets[size_t(l)] =
+                    storeLane(w, i, l, undefinedLanes >> l & 1);
             });
           });
+  if (runs > 1 && a.strength == Strength::Weak && w.machine.checksOrder &&
+      !w.machine.stopped)
+    checkLanesAgree(w, i, mask, targets);
   return Flow::Next;
 }
 
@@ -285,7 +339,7 @@ bool fp8::sim::decodeAccess(Decoder &d, Inst &i, bool isLoad) {
     access.space = AccessSpace::Local;
   i.strong = access.strength != Strength::Weak;
   i.exclusive = i.strong && mayBeGlobal(access.space);
-  d.take("nc");
+  access.nonCoherent = d.take("nc");
   d.dropCacheHints();
   int vector = d.takeOneOf({"v2", "v4", "v8"});
   d.takeOneOf({"unified"});

@@ -90,7 +90,8 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   op->complete = [warp, &i, lane, target, offset, bytes, barrier, phase, read,
                   actor =
                       GlobalActor{tag, false, nullptr,
-                                  load.readsGlobal ? w.knowledge() : Clock()},
+                                  load.readsGlobal ? w.knowledge() : Clock(),
+                  false, w.clocks().globalProxy},
                   waits = std::move(waits)] {
     read({target->shared, offset}, actor);
     if (!warp->machine.stopped && !barrier->cta->ended)
@@ -159,7 +160,7 @@ void fp8::sim::issueStore(
     warp->wake(WaitKind::BulkGroups);
   };
   GlobalActor actor{AccessTag(w.agent(Role::BulkWrite), time, i.index), reduces,
-                    nullptr, w.knowledge()};
+                    nullptr, w.knowledge(), false, w.clocks().globalProxy};
   // First the source is read, which .read waits for; then the writes land.
   op->complete = [warp, &i, lane, cta, offset, bytes, write, update,
                   actor = std::move(actor)] {

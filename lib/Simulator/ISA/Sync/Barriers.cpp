@@ -268,8 +268,14 @@ Flow fenceGrid(Warp &w, const Inst &, uint32_t) {
   return Flow::Next;
 }
 
-Flow fenceProxyAsync(Warp &w, const Inst &, uint32_t) {
-  w.fenceProxy();
+/// Payload of fence.proxy.async: the state spaces that it is for.
+struct ProxyFence {
+  bool ofShared, ofGlobal;
+};
+
+Flow fenceProxyAsync(Warp &w, const Inst &i, uint32_t) {
+  const ProxyFence &fence = i.get<ProxyFence>();
+  w.machine.fenceProxy(w, fence.ofShared, fence.ofGlobal);
   return Flow::Next;
 }
 
@@ -320,12 +326,14 @@ bool decodeFence(Decoder &d, Inst &i) {
   if (d.take("proxy")) {
     if (d.takeOneOf({"async", "async::generic"}) >= 0) {
       i.fn = fenceProxyAsync;
-      d.takeOneOf({"global", "shared::cta", "shared::cluster"});
+      int space = d.takeOneOf({"global", "shared::cta", "shared::cluster"});
       if (d.take("acquire") || d.take("release")) {
-        d.take("sync_restrict::shared::cluster");
-        d.take("sync_restrict::shared::cta");
+        if (d.takeOneOf({"sync_restrict::shared::cluster",
+                         "sync_restrict::shared::cta"}) >= 0)
+          space = 1;
         d.take("cluster");
       }
+      i.make<ProxyFence>() = {space != 0, space <= 0};
       return true;
     }
     if (d.take("alias"))
