@@ -2,6 +2,9 @@
 // The host family: tensor maps, and what a launcher knows of arguments.
 
 #include "TmaRules.h"
+#include "fp8/IR/ArgumentAccess.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -23,6 +26,14 @@ LogicalResult TensorMapOp::verify() {
            << "the rows of the source must be contiguous (H1), but got "
            << type;
   return verifyTmaStrides(*this, type, "the source", "H2");
+}
+
+Value mlir::fp8::getMemory(Value operand) {
+  if (auto map = operand.getDefiningOp<TensorMapOp>())
+    operand = map.getSource();
+  while (auto cast = operand.getDefiningOp<memref::CastOp>())
+    operand = cast.getSource();
+  return operand;
 }
 
 LogicalResult IsConstantOp::verify() {

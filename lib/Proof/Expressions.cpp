@@ -57,17 +57,41 @@ static bool isFunction(Operation *op) {
           isa<memref::LoadOp>(op));
 }
 
+/// Nothing is known of the value, which each thread may see another of.
+ExprId ProcessExpressions::makeUnknown(Value value) {
+  std::string name;
+  llvm::raw_string_ostream stream(name);
+  Operation *op = value.getDefiningOp();
+  stream << (op ? op->getName().getStringRef() : "a block argument") << " ("
+         << table.getNames().size() << ')';
+  return table.getOpaque(name, {}, Scope::Thread);
+}
+
+/// True if the result may be poison, of which each use may see another value: a
+/// shift by as many bits as the type has, or more, and a division by 0. An index
+/// may have 32 bits.
+static bool mayBePoison(Operation *op) {
+  constexpr unsigned kIndexBits = 32;
+  if (!isa<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp, arith::DivSIOp,
+           arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp,
+           arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
+    return false;
+  APInt second;
+  bool isConstant = matchPattern(op->getOperand(1), m_ConstantInt(&second));
+  if (!isa<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>(op))
+    return isConstant && second.isZero();
+  Type type = op->getResult(0).getType();
+  unsigned bits = type.isIndex() ? kIndexBits : type.getIntOrFloatBitWidth();
+  return !isConstant || second.uge(bits);
+}
+
 ExprId ProcessExpressions::makeOpaque(Value value) {
   SmallVector<ExprId> operands;
   std::string name;
   llvm::raw_string_ostream stream(name);
   Operation *op = value.getDefiningOp();
-  if (!isFunction(op)) {
-    // Of a value that is computed elsewhere nothing is known.
-    stream << (op ? op->getName().getStringRef() : "a block argument") << " ("
-           << table.getNames().size() << ')';
-    return table.getOpaque(name, {}, Scope::Thread);
-  }
+  if (!isFunction(op))
+    return makeUnknown(value);
   for (Value operand : op->getOperands())
     operands.push_back(get(operand));
   stream << op->getName().stripDialect();
@@ -191,6 +215,8 @@ ExprId ProcessExpressions::computeArith(Operation *op) {
   bool isUnwrapped = llvm::all_of(op->getOperands(), [&](Value operand) {
     return unwrapped.contains(operand);
   });
+  if (mayBePoison(op))
+    return makeUnknown(op->getResult(0));
   if (isNarrow(op) || (isUnsigned(op) && !isUnwrapped))
     return makeOpaque(op->getResult(0));
   // Nothing is known of quotients by what may be negative.

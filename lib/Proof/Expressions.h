@@ -62,6 +62,7 @@ private:
   ::fp8::proof::ExprId divideTowardsZero(Operation *op,
                                          ::fp8::proof::ExprKind kind);
   ::fp8::proof::ExprId makeOpaque(Value value);
+  ::fp8::proof::ExprId makeUnknown(Value value);
 
   ::fp8::proof::ExprTable &table;
   WarpRange warps;

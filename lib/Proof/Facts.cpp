@@ -12,7 +12,8 @@ using mlir::presburger::IntegerPolyhedron;
 using mlir::presburger::PresburgerSpace;
 
 void Facts::add(const Linear &sum) {
-  if (sum.isConstant() || llvm::is_contained(list->facts, sum))
+  if (sum.isConstant() || sum.isTooLarge() ||
+      llvm::is_contained(list->facts, sum))
     return;
   std::unique_ptr<FactList> &longer = list->longer[sum];
   if (!longer) {
@@ -32,6 +33,8 @@ void Facts::forgetAnswers() {
 }
 
 bool Facts::implies(const Linear &sum) const {
+  if (sum.isTooLarge())
+    return false;
   if (sum.isConstant())
     return sum.constant >= 0;
   // Most are known as such, or with another constant.
@@ -91,7 +94,7 @@ bool Facts::isRefuted(const Linear &sum) const {
   auto [answer, isNew] = atoms->findAnswer(rows);
   if (!isNew)
     return *answer;
-  if (!atoms->ask(rows.size()))
+  if (!atoms->ask(rows.size(), columns.size()))
     return false;
   IntegerPolyhedron set(PresburgerSpace::getSetSpace(columns.size()));
   llvm::SmallVector<int64_t> coefficients;

@@ -4,12 +4,26 @@
 #include "Linear.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace fp8::proof;
 
+/// What does not fit stays at the end of the range (Linear::isTooLarge).
+static int64_t getSum(int64_t a, int64_t b) {
+  int64_t sum;
+  if (!llvm::AddOverflow(a, b, sum))
+    return sum;
+  return a < 0 ? -Linear::kMost : Linear::kMost;
+}
+static int64_t getProduct(int64_t a, int64_t b) {
+  int64_t product;
+  if (!llvm::MulOverflow(a, b, product))
+    return product;
+  return (a < 0) != (b < 0) ? -Linear::kMost : Linear::kMost;
+}
+
 Linear fp8::proof::operator+(const Linear &a, const Linear &b) {
-  Linear result(a.constant + b.constant);
+  Linear result(getSum(a.constant, b.constant));
   auto i = a.terms.begin(), j = b.terms.begin();
   while (i != a.terms.end() || j != b.terms.end()) {
     if (j == b.terms.end() || (i != a.terms.end() && i->first < j->first)) {
@@ -17,7 +31,7 @@ Linear fp8::proof::operator+(const Linear &a, const Linear &b) {
     } else if (i == a.terms.end() || j->first < i->first) {
       result.terms.push_back(*j++);
     } else {
-      if (int64_t sum = i->second + j->second)
+      if (int64_t sum = getSum(i->second, j->second))
         result.terms.push_back({i->first, sum});
       ++i, ++j;
     }
@@ -29,10 +43,16 @@ Linear fp8::proof::operator*(const Linear &a, int64_t factor) {
   if (!factor)
     return Linear();
   Linear result = a;
-  result.constant *= factor;
+  result.constant = getProduct(result.constant, factor);
   for (auto &[atom, coefficient] : result.terms)
-    coefficient *= factor;
+    coefficient = getProduct(coefficient, factor);
   return result;
+}
+
+bool Linear::isTooLarge() const {
+  auto isLarge = [](int64_t value) { return value >= kMost || value <= -kMost; };
+  return isLarge(constant) ||
+         llvm::any_of(terms, [&](auto term) { return isLarge(term.second); });
 }
 
 Linear AtomTable::getAtom(Atom atom) {
@@ -40,6 +60,7 @@ Linear AtomTable::getAtom(Atom atom) {
   auto &[its, id] = *it;
   if (isNew) {
     atoms.push_back(&its);
+    traits.push_back(getTraits(its));
     definitions.emplace_back();
     // It may be defined by atoms that are new, too.
     std::vector<Linear> definition = define(id, its);
@@ -51,7 +72,7 @@ Linear AtomTable::getAtom(Atom atom) {
 Linear AtomTable::multiply(const Linear &a, const Linear &b) {
   Linear result = b * a.constant + Linear(0);
   for (auto [left, factor] : a.terms) {
-    result = result + Linear::of(left) * (factor * b.constant);
+    result = result + Linear::of(left) * getProduct(factor, b.constant);
     for (auto [right, other] : b.terms) {
       Atom product{AtomKind::Product, 0, {}, {}};
       for (AtomId id : {left, right})
@@ -60,7 +81,7 @@ Linear AtomTable::multiply(const Linear &a, const Linear &b) {
         else
           product.factors.push_back(id);
       llvm::sort(product.factors);
-      result = result + getAtom(std::move(product)) * (factor * other);
+      result = result + getAtom(std::move(product)) * getProduct(factor, other);
     }
   }
   return result;
@@ -105,9 +126,11 @@ Linear AtomTable::floorDivide(const Linear &dividend, int64_t divisor) {
   if (rest.terms.size() == 1 && rest.terms[0].second == 1)
     if (const Atom &inner = *atoms[rest.terms[0].first];
         inner.kind == AtomKind::FloorDivide)
-      return whole + floorDivide(inner.operands[0] +
-                                     Linear(rest.constant * inner.number),
-                                 inner.number * divisor);
+      if (int64_t product = getProduct(inner.number, divisor);
+          product < Linear::kMost)
+        return whole + floorDivide(inner.operands[0] +
+                                       Linear(rest.constant * inner.number),
+                                   product);
   // The quotient of what is negative is that of its opposite, rounded up, so
   // that both ways to round up are one atom.
   bool isNegative = !rest.terms.empty() && rest.terms[0].second < 0;
@@ -118,30 +141,42 @@ Linear AtomTable::floorDivide(const Linear &dividend, int64_t divisor) {
 }
 
 void AtomTable::collectAnswers(const Linear &sum,
-                               llvm::SmallVectorImpl<AtomId> &answers) const {
+                               llvm::SmallVectorImpl<AtomId> &answers,
+                               std::set<AtomId> &seen) const {
   for (auto [id, factor] : sum.terms) {
+    if (!traits[id].hasAnswers || !seen.insert(id).second)
+      continue;
     const Atom &atom = *atoms[id];
     if (atom.kind == AtomKind::Answer)
       answers.push_back(id);
     for (AtomId its : atom.factors)
-      collectAnswers(Linear::of(its), answers);
+      collectAnswers(Linear::of(its), answers, seen);
     for (const Linear &operand : atom.operands)
-      collectAnswers(operand, answers);
+      collectAnswers(operand, answers, seen);
   }
 }
 
-bool AtomTable::hasAnswers(const Linear &sum) const {
-  llvm::SmallVector<AtomId> answers;
-  collectAnswers(sum, answers);
-  return !answers.empty();
+void AtomTable::collectAnswers(const Linear &sum,
+                               llvm::SmallVectorImpl<AtomId> &answers) const {
+  std::set<AtomId> seen;
+  collectAnswers(sum, answers, seen);
 }
 
-Linear AtomTable::substitute(const Linear &sum,
-                             const std::map<AtomId, Linear> &values) {
+bool AtomTable::hasAnswers(const Linear &sum) const {
+  return llvm::any_of(sum.terms,
+                      [&](auto term) { return traits[term.first].hasAnswers; });
+}
+
+Linear AtomTable::substitute(const Linear &sum, const Substitution &values) {
+  Substitution replaced = values;
+  return substituteInto(sum, replaced);
+}
+
+Linear AtomTable::substituteInto(const Linear &sum, Substitution &values) {
   Linear result(sum.constant);
   auto replaced = [&](Atom atom) {
     for (Linear &operand : atom.operands)
-      operand = substitute(operand, values);
+      operand = substituteInto(operand, values);
     if (atom.kind == AtomKind::FloorDivide)
       return floorDivide(atom.operands[0], atom.number);
     if (atom.kind == AtomKind::Minimum || atom.kind == AtomKind::Maximum)
@@ -151,17 +186,17 @@ Linear AtomTable::substitute(const Linear &sum,
       return getAtom(std::move(atom));
     Linear product(1);
     for (AtomId its : atom.factors)
-      product = multiply(product, substitute(Linear::of(its), values));
+      product = multiply(product, substituteInto(Linear::of(its), values));
     return product;
   };
   for (auto [id, factor] : sum.terms) {
     auto it = values.find(id);
-    const Atom &atom = *atoms[id];
-    bool isLeaf = atom.factors.empty() && atom.operands.empty();
-    Linear its = it != values.end() ? it->second
-                 : isLeaf           ? Linear::of(id)
-                                    : replaced(atom);
-    result = result + its * factor;
+    if (it == values.end()) {
+      const Atom &atom = *atoms[id];
+      bool isLeaf = atom.factors.empty() && atom.operands.empty();
+      it = values.emplace(id, isLeaf ? Linear::of(id) : replaced(atom)).first;
+    }
+    result = result + it->second * factor;
   }
   return result;
 }
@@ -247,7 +282,15 @@ bool AtomTable::isParameter(const Linear &sum) const {
 }
 
 Scope AtomTable::getScope(AtomId id, int64_t clusterSize) const {
-  const Atom &atom = *atoms[id];
+  if (traits[id].clusterSize != clusterSize) {
+    Scope scope = findScope(*atoms[id], clusterSize);
+    traits[id].clusterSize = clusterSize;
+    traits[id].scope = scope;
+  }
+  return traits[id].scope;
+}
+
+Scope AtomTable::findScope(const Atom &atom, int64_t clusterSize) const {
   Scope scope = Scope::Launch;
   if (atom.kind == AtomKind::Parameter)
     return expressions.getParameters()[atom.number].scope;
@@ -274,93 +317,112 @@ Scope AtomTable::getScope(const Linear &sum, int64_t clusterSize) const {
   return scope;
 }
 
-bool AtomTable::isOfData(const Linear &sum) const {
-  return llvm::any_of(sum.terms, [&](auto term) {
-    const Atom &atom = *atoms[term.first];
-    if (atom.kind == AtomKind::Opaque &&
-        expressions.getName(atom.number).isData)
-      return true;
-    return atom.kind == AtomKind::Answer ||
-           llvm::any_of(
+AtomTable::Traits AtomTable::getTraits(const Atom &atom) const {
+  auto ofAny = [&](bool (AtomTable::*has)(const Linear &) const) {
+    return llvm::any_of(
                atom.factors,
-               [&](AtomId factor) { return isOfData(Linear::of(factor)); }) ||
-           llvm::any_of(atom.operands, [&](const Linear &operand) {
-             return isOfData(operand);
-           });
-  });
+               [&](AtomId its) { return (this->*has)(Linear::of(its)); }) ||
+           llvm::any_of(atom.operands,
+                        [&](const Linear &its) { return (this->*has)(its); });
+  };
+  auto ofAll = [&](bool (AtomTable::*has)(const Linear &) const) {
+    return llvm::all_of(
+               atom.factors,
+               [&](AtomId its) { return (this->*has)(Linear::of(its)); }) &&
+           llvm::all_of(atom.operands,
+                        [&](const Linear &its) { return (this->*has)(its); });
+  };
+  bool isAnswer = atom.kind == AtomKind::Answer,
+       isOpaque = atom.kind == AtomKind::Opaque;
+  Traits its;
+  its.isOfData = isAnswer ||
+                 (isOpaque && expressions.getName(atom.number).isData) ||
+                 ofAny(&AtomTable::isOfData);
+  its.isOfParameters = !isOpaque && ofAll(&AtomTable::isOfParameters);
+  its.hasAnswers = isAnswer || ofAny(&AtomTable::hasAnswers);
+  return its;
+}
+
+bool AtomTable::isOfData(const Linear &sum) const {
+  return llvm::any_of(sum.terms,
+                      [&](auto term) { return traits[term.first].isOfData; });
 }
 
 bool AtomTable::isOfParameters(const Linear &sum) const {
   return llvm::all_of(sum.terms, [&](auto term) {
-    const Atom &atom = *atoms[term.first];
-    return atom.kind != AtomKind::Opaque &&
-           llvm::all_of(atom.factors,
-                        [&](AtomId factor) {
-                          return isOfParameters(Linear::of(factor));
-                        }) &&
-           llvm::all_of(atom.operands, [&](const Linear &operand) {
-             return isOfParameters(operand);
-           });
+    return traits[term.first].isOfParameters;
   });
 }
 
+void AtomTable::printAtom(const Atom &atom, llvm::raw_ostream &stream,
+                          unsigned depth) const {
+  auto list = [&](llvm::StringRef name) {
+    stream << name << '(';
+    llvm::interleaveComma(atom.operands, stream, [&](const Linear &operand) {
+      print(operand, stream, depth - 1);
+    });
+    if (atom.kind == AtomKind::FloorDivide)
+      stream << ", " << atom.number;
+    stream << ')';
+  };
+  switch (atom.kind) {
+  case AtomKind::Parameter:
+    stream << expressions.getParameters()[atom.number].name;
+    break;
+  case AtomKind::Count:
+    stream << 'n' << atom.number;
+    break;
+  case AtomKind::Answer:
+    stream << "an answer of the queue";
+    break;
+  case AtomKind::Product:
+    llvm::interleave(
+        atom.factors, stream,
+        [&](AtomId its) { print(Linear::of(its), stream, depth - 1); }, " * ");
+    break;
+  case AtomKind::Minimum:
+    list("min");
+    break;
+  case AtomKind::Maximum:
+    list("max");
+    break;
+  case AtomKind::FloorDivide:
+  case AtomKind::Quotient:
+    list("floordiv");
+    break;
+  case AtomKind::Remainder:
+    list("mod");
+    break;
+  case AtomKind::Opaque:
+    list(expressions.getName(atom.number).text);
+    break;
+  }
+}
+
 std::string AtomTable::print(const Linear &sum) const {
+  constexpr unsigned kDepth = 6;
   std::string text;
   llvm::raw_string_ostream stream(text);
-  auto printAtom = [&](const Atom &atom) {
-    auto list = [&](llvm::StringRef name) {
-      stream << name << '(';
-      llvm::interleaveComma(atom.operands, stream, [&](const Linear &operand) {
-        stream << print(operand);
-      });
-      if (atom.kind == AtomKind::FloorDivide)
-        stream << ", " << atom.number;
-      stream << ')';
-    };
-    switch (atom.kind) {
-    case AtomKind::Parameter:
-      stream << expressions.getParameters()[atom.number].name;
-      break;
-    case AtomKind::Count:
-      stream << 'n' << atom.number;
-      break;
-    case AtomKind::Answer:
-      stream << "an answer of the queue";
-      break;
-    case AtomKind::Product:
-      llvm::interleave(
-          atom.factors, stream,
-          [&](AtomId factor) { stream << print(Linear::of(factor)); }, " * ");
-      break;
-    case AtomKind::Minimum:
-      list("min");
-      break;
-    case AtomKind::Maximum:
-      list("max");
-      break;
-    case AtomKind::FloorDivide:
-    case AtomKind::Quotient:
-      list("floordiv");
-      break;
-    case AtomKind::Remainder:
-      list("mod");
-      break;
-    case AtomKind::Opaque:
-      list(expressions.getName(atom.number).text);
-      break;
-    }
-  };
+  print(sum, stream, kDepth);
+  return text;
+}
+
+void AtomTable::print(const Linear &sum, llvm::raw_ostream &stream,
+                      unsigned depth) const {
+  if (!depth) {
+    stream << "...";
+    return;
+  }
   bool isFirst = true;
   for (auto [id, factor] : sum.terms) {
     stream << (factor < 0 ? (isFirst ? "-" : " - ") : (isFirst ? "" : " + "));
     if (std::abs(factor) != 1)
       stream << std::abs(factor) << ' ';
-    printAtom(*atoms[id]);
+    printAtom(*atoms[id], stream, depth);
     isFirst = false;
   }
   if (isFirst)
     stream << sum.constant;
   else if (sum.constant)
     stream << (sum.constant < 0 ? " - " : " + ") << std::abs(sum.constant);
-  return text;
 }

@@ -8,9 +8,12 @@
 
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 namespace fp8::proof {
@@ -30,6 +33,10 @@ struct Linear {
     return result;
   }
   bool isConstant() const { return terms.empty(); }
+  /// Numbers of this size, or its negative, and beyond may stand for others that
+  /// do not fit: nothing follows from such a sum.
+  static constexpr int64_t kMost = int64_t(1) << 62;
+  bool isTooLarge() const;
   bool operator==(const Linear &other) const {
     return constant == other.constant && terms == other.terms;
   }
@@ -123,7 +130,8 @@ public:
   Linear getAnswer(int64_t number) {
     return getAtom({AtomKind::Answer, number, {}, {}});
   }
-  /// Appends the answers in the sum, in the order in which they stand there.
+  /// Appends the answers in the sum, each once, in the order in which they stand
+  /// there first.
   void collectAnswers(const Linear &sum,
                       llvm::SmallVectorImpl<AtomId> &answers) const;
   bool hasAnswers(const Linear &sum) const;
@@ -146,12 +154,16 @@ public:
   bool isOfData(const Linear &sum) const;
   /// True if the parameters alone say what the sum is.
   bool isOfParameters(const Linear &sum) const;
+  /// The sum as text; what is nested deeply is left out.
   std::string print(const Linear &sum) const;
-  /// Counts a question about so many facts. False if there were too many.
-  bool ask(uint64_t facts) {
-    effort += facts * facts;
+  /// Counts a question about so many facts, which are of so many atoms. False if
+  /// there were too many.
+  bool ask(uint64_t facts, uint64_t atoms) {
+    constexpr uint64_t kFewAtoms = 8;
+    effort += facts * facts * std::max(atoms, kFewAtoms) / kFewAtoms;
     return !isTired();
   }
+  uint64_t getEffort() const { return effort; }
   /// The place of the answer to the question whether no atoms make all these
   /// sums at least 0, and whether nobody has asked it before.
   std::pair<bool *, bool> findAnswer(const std::vector<Linear> &sums) {
@@ -160,8 +172,8 @@ public:
   }
   FactList &getNoFacts() { return noFacts; }
   bool isTired() const { return effort > mostEffort; }
-  /// Limits the squares of facts in all questions. A question takes about a
-  /// microsecond for each pair of facts.
+  /// Limits the squares of facts in all questions. A question about few atoms
+  /// takes about a microsecond for each pair of facts.
   void setMostEffort(uint64_t most) { mostEffort = most; }
   /// From now on, remainders are less than their divisors. What checks a
   /// certificate does not know this.
@@ -173,12 +185,33 @@ private:
   std::optional<std::pair<int64_t, int64_t>> getRange(const Linear &sum) const;
   std::vector<Linear> define(AtomId id, const Atom &atom);
   Scope getScope(AtomId id, int64_t clusterSize) const;
+  Scope findScope(const Atom &atom, int64_t clusterSize) const;
   bool isParameter(const Linear &sum) const;
+  void collectAnswers(const Linear &sum, llvm::SmallVectorImpl<AtomId> &answers,
+                      std::set<AtomId> &seen) const;
+  using Substitution = std::map<AtomId, Linear>;
+  /// `values` grows by the sums of the atoms that it has replaced.
+  Linear substituteInto(const Linear &sum, Substitution &values);
+  void print(const Linear &sum, llvm::raw_ostream &stream,
+             unsigned depth) const;
+  void printAtom(const Atom &atom, llvm::raw_ostream &stream,
+                 unsigned depth) const;
+
+  /// What is known of an atom when it is made. Atoms share what they are made
+  /// of, so that to look through all of it could take exponential time.
+  struct Traits {
+    bool isOfData, isOfParameters, hasAnswers;
+    /// Its scope in clusters of so many CTAs; 0: nobody has asked.
+    int64_t clusterSize = 0;
+    Scope scope = Scope::Launch;
+  };
+  Traits getTraits(const Atom &atom) const;
 
   const ExprTable &expressions;
   std::unordered_map<Atom, AtomId, Hash> ids;
   std::vector<const Atom *> atoms;
   std::vector<std::vector<Linear>> definitions;
+  mutable std::vector<Traits> traits;
   int64_t numCounts = 0;
   bool boundsRemainders = false;
   std::unordered_map<std::vector<Linear>, bool, Hash> answers;

@@ -5,6 +5,7 @@
 
 #include "Expressions.h"
 #include "Forwarding.h"
+#include "fp8/IR/ArgumentAccess.h"
 #include "fp8/IR/ComputedGemm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,6 +13,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -41,8 +44,32 @@ static std::optional<unsigned> getArgument(Value value) {
   return argument.getArgNumber();
 }
 
+/// True if the function that the op calls is known, and has no arrays.
+static bool callsWithoutArrays(CallOpInterface call) {
+  auto callee = dyn_cast_or_null<FunctionOpInterface>(
+      call.resolveCallableInTable(nullptr));
+  if (!callee || callee.isExternal())
+    return false;
+  auto isArray = [](Type type) {
+    return isa<BaseMemRefType, TensorMapType>(type) ||
+           type.getDialect().getNamespace() == "llvm";
+  };
+  return !callee
+              ->walk([&](Operation *op) {
+                bool has = llvm::any_of(op->getResultTypes(), isArray) ||
+                           llvm::any_of(op->getOperandTypes(), isArray) ||
+                           isa<CallOpInterface>(op);
+                return has ? WalkResult::interrupt() : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
 void PlainMemory::collect() {
   kernel->walk([&](Operation *op) {
+    if (auto call = dyn_cast<CallOpInterface>(op);
+        call && !callsWithoutArrays(call))
+      undecided.push_back({op, "it calls a function whose accesses to arrays "
+                               "are not followed; let it be inlined"});
     for (Value operand : op->getOperands()) {
       // The user of what a select chooses uses either.
       if (isa<MemRefType, TensorMapType>(operand.getType()) &&
@@ -175,6 +202,13 @@ static bool areLanesApart(Operation *write) {
 /// runs once: no two turns have the same.
 static bool isTurnOfOnlyLoop(Operation *access) {
   Operation *only = nullptr;
+  // Branches between blocks may be a loop, too.
+  for (Operation *op = access;; op = op->getParentOp()) {
+    if (!op->getParentRegion()->hasOneBlock())
+      return false;
+    if (isa<RoleOp>(op->getParentOp()))
+      break;
+  }
   for (Operation *op = access->getParentOp(); !isa<RoleOp>(op);
        op = op->getParentOp()) {
     if (!isa<LoopLikeOpInterface>(op))
@@ -388,10 +422,44 @@ void PlainMemory::decide(unsigned argument, const ArrayUse &use) {
                                getNames(roles) + " are ordered"});
 }
 
+/// Different arguments do not overlap, as is taken for granted, unless a launch
+/// of the module shows that they do. What a GEMM stores to D by one map or
+/// another is decided by its numbers.
+void PlainMemory::decideLaunches() {
+  if (ComputedGemm::get(kernel))
+    return;
+  auto module = kernel->getParentOfType<ModuleOp>();
+  while (module && module->getParentOfType<ModuleOp>())
+    module = module->getParentOfType<ModuleOp>();
+  if (!module)
+    return;
+  module->walk([&](gpu::LaunchFuncOp launch) {
+    if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) !=
+        kernel)
+      return;
+    for (auto &[argument, use] : uses)
+      for (auto &[other, its] : uses) {
+        bool isChange = !use.writes.empty() || !use.stores.empty();
+        if (argument == other || !isChange ||
+            getMemory(launch.getKernelOperands()[argument]) !=
+                getMemory(launch.getKernelOperands()[other]))
+          continue;
+        undecided.push_back(
+            {use.getAll().back(),
+             "a launch passes one array as arguments " +
+                 std::to_string(std::min(argument, other)) + " and " +
+                 std::to_string(std::max(argument, other)) +
+                 ", of which one is written; pass it once"});
+        return;
+      }
+  });
+}
+
 PlainMemory::PlainMemory(FunctionOpInterface kernel, const KernelPlan &plan,
                          const HandleFlow &flow)
     : kernel(kernel), plan(plan), flow(flow) {
   collect();
   for (auto &[argument, use] : uses)
     decide(argument, use);
+  decideLaunches();
 }

@@ -48,6 +48,7 @@ private:
   void collect(Operation *op, Value operand);
   void decide(unsigned argument, const ArrayUse &use);
   void decideStores(unsigned argument, const ArrayUse &use);
+  void decideLaunches();
   /// True if the two boxes never have an element in common: along some axis
   /// their places differ by a constant.
   bool lieApart(StoreOp a, StoreOp b) const;

@@ -20,8 +20,7 @@ using namespace ::fp8::proof;
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// A row of elements that are copied one by one has a label for each.
-static unsigned getNumElements(TileType tile) {
+unsigned Provenance::getNumElements(TileType tile) {
   constexpr int64_t kMostElements = 16;
   int64_t columns = tile.getShape()[1];
   return tile.getShape()[0] == 1 && columns <= kMostElements ? columns : 1;
@@ -101,6 +100,8 @@ SmallVector<Value> Provenance::getIntegers(Operation *op) const {
     for (Value operand : op->getOperands())
       if (arith::SelectOp choice = getChoice(operand))
         integers.push_back(choice.getCondition());
+  if (auto load = dyn_cast<LoadElementOp>(op); load && load.getExists())
+    integers.push_back(load.getExists());
   auto select = dyn_cast<arith::SelectOp>(op);
   if (follows(op) || isa<memref::LoadOp>(op) ||
       (select && getSize(select.getType())))
@@ -353,6 +354,8 @@ Provenance::Label Provenance::compute(Value value) {
       })
       .Case([&](ReadElementOp read) {
         Label label(get(read.getRow()));
+        if (getNumElements(read.getRow().getType()) <= read.getColumn())
+          return getUnknown(size);
         label.resize(
             std::max<size_t>(label.size(), box::Size * (read.getColumn() + 1)),
             constant(kNothing));

@@ -125,6 +125,9 @@ private:
   /// The number of the stage's label from which on that of a tile begins.
   static unsigned getOffset(PipelineType ring, StringRef name);
   static unsigned getNumParts(FragmentType type);
+  /// A row of few elements, which are copied one by one, has a label for each.
+  /// Of longer rows nothing is known.
+  static unsigned getNumElements(TileType tile);
 
   void walkCopy(Operation *op);
   /// Requires that all CTAs along the axis copy the same box.
@@ -142,6 +145,8 @@ private:
   void walkTilesOfScales(MmaOp mma, unsigned half, ArrayRef<ExprId> product);
   void walkRead(ReadOp read);
   void walkAddend(Operation *op);
+  void requireFactor(AddTileOp add);
+  void requireExisting(ExprId k, ExprId exists);
   void walkStore(StoreOp store);
   void walkShuffle(gpu::ShuffleOp shuffle);
   void walkReduceScatter(ReduceScatterOp reduce);

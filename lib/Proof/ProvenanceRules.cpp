@@ -3,6 +3,7 @@
 
 #include "Provenance.h"
 
+#include "SlotContents.h"
 #include "fp8/IR/RegisterLayout.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -51,9 +52,31 @@ void Provenance::walkCopy(Operation *op) {
         fill(load.getStage(), load.getName(), 0, label);
       })
       .Case([&](LoadElementOp load) {
-        fill(load.getStage(), load.getName(), load.getColumn(),
-             getBox(load.getSource(), load.getIndices()));
+        Label label = getBox(load.getSource(), load.getIndices());
+        if (Value exists = load.getExists())
+          requireExisting(label[box::K], expressions.get(exists));
+        auto ring = cast<PipelineType>(getRingOf(load.getStage().getType()));
+        TileType tile = ring.getTile(load.getName());
+        bool hasLabel = load.getColumn() < getNumElements(tile);
+        fill(load.getStage(), load.getName(),
+             hasLabel ? load.getColumn() : 0,
+             hasLabel ? label : getUnknown(box::Size));
       });
+}
+
+/// An element that is not loaded is 0, as are those behind the end of K.
+void Provenance::requireExisting(ExprId k, ExprId exists) {
+  ExprId blocks = getBlocks();
+  const ::fp8::proof::Expr condition = table[exists];
+  // Either it is in front of the end, or it is not: what must hold is that the
+  // condition is about this element.
+  ExprId holds =
+      condition.kind == Expr::Less && condition.operands[1] == blocks
+          ? equal(scale(condition.operands[0], gemm::kScaleBlock), k)
+          : table.get(Expr::Or,
+                      {exists, atLeast(k, scale(blocks, gemm::kScaleBlock))});
+  require(holds, "an element of K must be loaded unless it lies behind the "
+                 "last one");
 }
 
 void Provenance::requireMapOfTile(Value map, const Label &box, int64_t rows) {
@@ -254,6 +277,7 @@ void Provenance::walkAddend(Operation *op) {
   if (auto add = dyn_cast<AddTileOp>(op)) {
     int64_t column = add.getColumn();
     requireOperand(tile, Operand::C, "the tile of the residual");
+    requireFactor(add);
     place(label, tile[box::Batch], tile[box::M], offset(tile[box::N], -column),
           "a sum and its residual must have");
     requireEqual(label[sum::Columns], constant(column),
@@ -270,6 +294,29 @@ void Provenance::walkAddend(Operation *op) {
   set(op->getResult(0), std::move(label));
 }
 
+/// The residual is multiplied by beta, if the kernel takes one.
+void Provenance::requireFactor(AddTileOp add) {
+  static constexpr StringLiteral kRule =
+      "the residual must be multiplied by 'beta' if the kernel takes it, and by "
+      "nothing else";
+  Value factor = add.getScale();
+  bool isExpected = bool(factor) == gemm.has(Operand::Beta);
+  require(isExpected && factor
+              ? equal(get(factor)[box::Operand],
+                      constant(static_cast<int64_t>(Operand::Beta)))
+              : constant(isExpected),
+          kRule);
+}
+
+/// True if the kernel takes the result as an array, too: what TMA cannot store.
+static bool takesRest(FunctionOpInterface function, const ComputedGemm &gemm) {
+  return llvm::any_of(gemm.operands, [&](auto &entry) {
+    auto &[argument, operand] = entry;
+    return operand == Operand::D &&
+           isa<MemRefType>(function.getArgument(argument).getType());
+  });
+}
+
 void Provenance::walkStore(StoreOp store) {
   Label label(get(store.getFragment())),
       its = getBox(store.getMap(), store.getCoordinates());
@@ -281,6 +328,10 @@ void Provenance::walkStore(StoreOp store) {
     auto info = argument ? gemm.getOperand(*argument) : std::nullopt;
     require(constant(info && info->operand == Operand::D),
             "the rest of a store must go to 'd'");
+  } else {
+    require(constant(!takesRest(store->getParentOfType<FunctionOpInterface>(),
+                                gemm)),
+            "a store must have a 'rest' if the kernel takes 'd' as an array");
   }
   place(label, its[box::Batch], its[box::M], its[box::N],
         "a sum and the box that it is stored to must have");

@@ -69,6 +69,8 @@ void Task::certify(const SymbolicRun &run, Manner manner,
 
 /// The limits of a run's effort. Where one pace needs long, another may not.
 static constexpr uint64_t kEfforts[] = {50'000, 200'000, 800'000, 3'000'000};
+/// The limit of the effort of all runs.
+static constexpr uint64_t kMostEffort = 8'000'000;
 
 /// Makes the run in each manner until one is a proof, and else looks for a
 /// launch that goes wrong.
@@ -77,12 +79,15 @@ Outcome Task::decide() const {
   std::optional<Outcome> first;
   std::vector<Stop> stops;
   bool wasTired = true;
+  uint64_t spent = 0;
   llvm::SmallVector<Manner> left;
   std::set<Pace> explored;
   for (Pace pace : kPaces)
     left.push_back({pace});
   for (uint64_t effort : kEfforts)
     for (Manner manner : std::exchange(left, {})) {
+      if (spent > kMostEffort)
+        break;
       SymbolicRun run(skeleton, clusterSize, manner.pace,
                       wantsCertificate ? Recording::Plain : Recording::Off);
       if (!manner.forecasts)
@@ -97,6 +102,7 @@ Outcome Task::decide() const {
         certify(run, manner, outcome);
       if (outcome.verdict != Verdict::Unknown)
         return outcome;
+      spent += run.getAtoms().getEffort();
       bool isTired = run.getAtoms().isTired();
       if (isTired)
         left.push_back(manner);

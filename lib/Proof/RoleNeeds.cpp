@@ -4,8 +4,10 @@
 #include "RoleWalker.h"
 
 #include "Forwarding.h"
+#include "fp8/IR/Assembly.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -47,6 +49,41 @@ void RoleWalker::findActive(RoleOp role) {
       return;
     for (; op != role && active.insert(op).second; op = op->getParentOp()) {
     }
+  });
+}
+
+/// True if all lanes of a warp must execute the op together (PTX ISA, .sync and
+/// .aligned): what works on fragments, and what exchanges values of lanes.
+static bool needsWholeWarp(Operation *op) {
+  auto hasFragment = [](TypeRange types) {
+    return llvm::any_of(types, llvm::IsaPred<FragmentType>);
+  };
+  if (isa_and_nonnull<Fp8Dialect>(op->getDialect()))
+    return !op->getNumRegions() && (hasFragment(op->getOperandTypes()) ||
+                                    hasFragment(op->getResultTypes()));
+  if (std::optional<StringRef> assembly = getAssembly(op))
+    return assembly->contains(".sync");
+  StringRef name = op->getName().getStringRef();
+  return isa<gpu::ShuffleOp>(op) || name.starts_with("gpu.subgroup_") ||
+         (name.starts_with("nvvm.") && name.contains("sync"));
+}
+
+/// Of branches between blocks it is not followed who takes them.
+static bool mayDivide(Operation *around, Operation *inner) {
+  if (!isUniform(around))
+    return true;
+  Region *region = inner->getParentRegion();
+  return !region->hasOneBlock() && !inner->getBlock()->isEntryBlock();
+}
+
+void RoleWalker::requireWholeWarps(RoleOp role) {
+  role.walk([&](Operation *op) {
+    if (!needsWholeWarp(op))
+      return;
+    for (Operation *inner = op, *around = op->getParentOp(); around != role;
+         inner = around, around = around->getParentOp())
+      if (mayDivide(around, inner))
+        return obstruct(op, "lanes of a warp may differ in whether they do it");
   });
 }
 

@@ -58,6 +58,9 @@ private:
 
   /// Finds the ops that hold steps, and the values that decide about them.
   void findActive(RoleOp role);
+  /// Obstructs the proof where lanes of a warp may part in front of what all of
+  /// them must do.
+  void requireWholeWarps(RoleOp role);
   void findNeeded(RoleOp role);
   /// The role's operand that a handle always is; null if it may be one of
   /// several.

@@ -4,7 +4,7 @@
 !ring = !fp8.pipeline<1>
 gpu.module @kernels {
   // expected-error @+2 {{kernel 'orders' does not end: roles wait for one another, with argument 0 = 1}}
-  // expected-note @+1 {{taken for granted: issued copies and products complete; every warp is scheduled in the end; launch arguments are not negative, and index arithmetic does not wrap; loops in which no role waits or signals end}}
+  // expected-note @+1 {{taken for granted: issued copies and products complete; every warp is scheduled in the end; launch arguments are not negative, and index arithmetic does not wrap; loops in which no role waits or signals end, and their steps are positive}}
   gpu.func @orders(%n: index) kernel attributes {fp8.linear} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -45,7 +45,7 @@ gpu.module @kernels {
 !ring = !fp8.pipeline<2>
 gpu.module @kernels {
   // expected-error @+2 {{kernel 'fewer' does not end: roles wait for one another, with argument 0 = 5}}
-  // expected-note @+1 {{taken for granted: issued copies and products complete; every warp is scheduled in the end; launch arguments are not negative, and index arithmetic does not wrap; loops in which no role waits or signals end}}
+  // expected-note @+1 {{taken for granted: issued copies and products complete; every warp is scheduled in the end; launch arguments are not negative, and index arithmetic does not wrap; loops in which no role waits or signals end, and their steps are positive}}
   gpu.func @fewer(%n: index) kernel attributes {fp8.linear} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -79,7 +79,7 @@ gpu.module @kernels {
 !ring = !fp8.pipeline<2>
 gpu.module @kernels {
   // expected-error @+2 {{kernel 'lanes' does not end: whether its steps take place depends on -the lane's number + 15, which differs among the threads of its role}}
-  // expected-note @+1 {{taken for granted: issued copies and products complete; every warp is scheduled in the end; launch arguments are not negative, and index arithmetic does not wrap; loops in which no role waits or signals end}}
+  // expected-note @+1 {{taken for granted: issued copies and products complete; every warp is scheduled in the end; launch arguments are not negative, and index arithmetic does not wrap; loops in which no role waits or signals end, and their steps are positive}}
   gpu.func @lanes() kernel attributes {fp8.linear} {
     %c16 = arith.constant 16 : index
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>

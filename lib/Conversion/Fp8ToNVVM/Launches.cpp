@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -133,13 +134,49 @@ static LogicalResult updateLaunch(gpu::LaunchFuncOp launch,
   return success();
 }
 
-/// The memref that an argument of a kernel is, or is a map of.
-static Value getMemory(Value argument) {
-  if (auto map = argument.getDefiningOp<TensorMapOp>())
-    argument = map.getSource();
-  while (auto cast = argument.getDefiningOp<memref::CastOp>())
-    argument = cast.getSource();
-  return argument;
+/// Adds the arguments of the kernel that the value may be.
+static void collectArguments(Value value, llvm::SetVector<unsigned> &found) {
+  if (auto select = value.getDefiningOp<arith::SelectOp>()) {
+    collectArguments(select.getTrueValue(), found);
+    collectArguments(select.getFalseValue(), found);
+  } else if (auto argument = dyn_cast<BlockArgument>(value);
+             argument && isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp())) {
+    found.insert(argument.getArgNumber());
+  }
+}
+
+/// Checks that the kernel writes nothing that a caller lets it read alone: what
+/// it writes there would not come back to the caller.
+static LogicalResult checkAccess(gpu::LaunchFuncOp launch,
+                                 gpu::GPUFuncOp kernel) {
+  llvm::SetVector<unsigned> written;
+  kernel.walk([&](Operation *op) {
+    if (auto store = dyn_cast<StoreAtOp>(op)) {
+      collectArguments(store.getMap(), written);
+      if (Value rest = store.getRest())
+        collectArguments(rest, written);
+    } else if (auto store = dyn_cast<memref::StoreOp>(op)) {
+      collectArguments(store.getMemRef(), written);
+    }
+  });
+  for (unsigned number : written) {
+    auto array = dyn_cast<BlockArgument>(
+        getMemory(launch.getKernelOperands()[number]));
+    auto host = array ? dyn_cast<FunctionOpInterface>(
+                            array.getOwner()->getParentOp())
+                      : FunctionOpInterface();
+    auto access = host ? host.getArgAttrOfType<StringAttr>(
+                             array.getArgNumber(), kAccessAttrName)
+                       : StringAttr();
+    if (access && (access == "read" || access == kConstantAccess))
+      return launch.emitOpError()
+             << "passes argument " << array.getArgNumber() << ", whose '"
+             << kAccessAttrName << "' is \"" << access.getValue()
+             << "\", as parameter " << number << " of kernel '"
+             << kernel.getName()
+             << "', which writes to it; state \"write\" or \"readwrite\" (H5)";
+  }
+  return success();
 }
 
 /// Checks that what tells the kernel of constant parameters asks the launcher
@@ -183,6 +220,7 @@ LogicalResult mlir::fp8::updateLaunches(ModuleOp module,
     if (Attribute early = kernel->getAttr(Fp8Dialect::kProgrammaticAttrName))
       launch->setAttr(Fp8Dialect::kProgrammaticAttrName, early);
     return failed(checkConstants(launch, kernel)) ||
+                   failed(checkAccess(launch, kernel)) ||
                    failed(updateLaunch(launch, kernel))
                ? WalkResult::interrupt()
                : WalkResult::advance();

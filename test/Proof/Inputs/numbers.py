@@ -12,8 +12,8 @@ import re
 import subprocess
 import sys
 
-# `loads`: the roles that fill the slots.
-Kernel = collections.namedtuple("Kernel", "chip config faults b_scale loads", defaults=["f32", 1])
+# `loads`: the roles that fill the slots. `residual`: C and beta are operands.
+Kernel = collections.namedtuple("Kernel", "chip config faults b_scale loads residual", defaults=["f32", 1, False])
 # The verdict is refuted, or else unknown.
 Fault = collections.namedtuple("Fault", "name pattern by rule isRefuted", defaults=[True])
 
@@ -53,6 +53,19 @@ BY_RANK = [
 TWO_LOADS = [
     Fault("A of the first block", r"(fp8\.tma_load %map\[%\w+, )%\w+(\], %stage\[\"a0)", r"\1%c0\2", "tiles of a product must begin at the same element of K"),
     Fault("B of the first block", r"(fp8\.tma_load %map_1\[%\w+, )%\w+(\], %stage\[\"b0)", r"\1%c0\2", "tiles of a product must begin at the same element of K"),
+]
+
+# Scales of B that are copied one by one.
+ELEMENTS = [
+    Fault("no B scale", r"(fp8\.load_element [^:]*\]) :", r"%never = arith.constant false\n\1 if %never :", "an element of K must be loaded unless it lies behind the last one"),
+    Fault("no B scale of the first block", r"(fp8\.load_element %\w+\[%\w+, (%\w+)\][^:]*\]) :", r"%later = arith.cmpi ugt, \2, %c0 : index\n\1 if %later :",
+          "an element of K must be loaded unless it lies behind the last one"),
+]
+
+RESIDUAL = [
+    Fault("the residual is not scaled", r"(fp8\.add_tile .*) scaled %\w+ :", r"\1 :", "the residual must be multiplied by 'beta' if the kernel takes it"),
+    Fault("the residual is scaled twice", r"(fp8\.add_tile .*) scaled (%\w+) :", r"%square = arith.mulf \2, \2 : f32\n\1 scaled %square :",
+          "the residual must be multiplied by 'beta' if the kernel takes it", False),
 ]
 
 DIVIDED_K = [
@@ -119,6 +132,8 @@ KERNELS = {
     "divided K": Kernel("sm_90a", "tile = 64 x 64 x 128, split_k = 4", DIVIDED_K),
     "by rank": Kernel("sm_90a", "tile = 64 x 64 x 128, cluster = 2 x 1", BY_RANK),
     "two loads": Kernel("sm_90a", "tile = 64 x 64 x 128", TWO_LOADS, loads=2),
+    "elements": Kernel("sm_90a", "tile = 64 x 64 x 128", ELEMENTS),
+    "residual": Kernel("sm_90a", "tile = 128 x 128 x 128", RESIDUAL, residual=True),
     "scaled": Kernel("sm_100a", "tile = 256 x 96 x 128, cta_group = 2, cluster = 2 x 2", SCALED, "mx"),
     "swapped": Kernel("sm_100a", "tile = 16 x 128 x 128, split_k = 2", SWAPPED),
     "swapped scaled": Kernel("sm_100a", "tile = 32 x 128 x 128", SWAPPED_SCALED, "mx"),
@@ -152,6 +167,8 @@ def write_kernel(opt, source, kernel, path):
         op = re.sub(r"memref<\?x\?xf32[^%]*?>(?=[,) ]| \{)", "memref<?x?x32x16xf8E8M0FNU>", op)
     else:
         op = op.replace("memref<?x?xf32>", f"memref<?x?x{kernel.b_scale}>")
+    if kernel.residual:
+        op = op.replace("%d: ", "%c: memref<?x?xbf16>, %beta: memref<1x1xf32>, %d: ").replace(" outs(", " residual(%c scaled %beta : memref<?x?xbf16>, memref<1x1xf32>) outs(")
     if kernel.config:
         op = re.sub(r"(outs\(%d : [^)]*\))", rf"\1 config <{kernel.config}>", op)
     options = f"--fp8-gemm-to-ptx=chip={kernel.chip} phase=linear"

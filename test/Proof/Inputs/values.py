@@ -12,6 +12,7 @@ import sys
 KERNEL = """
 !x = !fp8.pipeline<2>
 gpu.module @kernels {
+  FUNCTIONS
   gpu.func @kernel(%t: index, %u: memref<?xi32>, %v: memref<?xi32>, %out: OUT) kernel attributes {fp8.linear} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -55,9 +56,49 @@ ZEROS = "%i = arith.index_cast %w : index to i{0} %j = math.ctlz %i : i{0} %n = 
 SAME = "%n = arith.addi %w, %c0 : index"
 LANE = "%lane = gpu.lane_id %b = arith.index_cast %lane : index to i32 %f = arith.uitofp %b : i32 to f32 "
 STORED = LANE + "memref.store %f, %out[{}] : OUT"
+AS_INTEGER = "%i = arith.index_cast %w : index to i32 "
+TO_INDEX = "%n = arith.index_cast %j : i32 to index"
+SHIFT = AS_INTEGER + "%d = arith.constant {} : i32 %j = arith.shrui %i, %d : i32 " + TO_INDEX
+SHIFT_BY_VALUE = AS_INTEGER + "%j = arith.shrui %i, %i : i32 " + TO_INDEX
+QUOTIENT = AS_INTEGER + "%d = arith.constant {} : i32 %j = arith.divui %i, %d : i32 " + TO_INDEX
+# Two steps: the second number is beyond 127, the last of eight bits.
+EIGHT_BITS = "%n = arith.constant 127 : i8 %l8 = arith.constant 0 : i8 %s8 = arith.constant 100 : i8"
+TWO = "%n = arith.constant 2 : index"
+FEW_LANES = "%b = gpu.lane_id %h = arith.cmpi ult, %b, %c1 : index scf.if %h { OP }"
+SHUFFLE = "%w32 = arith.constant 32 : i32 %q, %z = gpu.shuffle xor %w32, %w32, %w32 : i32 %f = arith.sitofp %q : i32 to f32 memref.store %f, %out[%c0] : OUT"
+MEETING = "%m = arith.constant -1 : i32 nvvm.bar.warp.sync %m : i32"
+PRODUCER_LOOP = "%c0 to %n step %c1 iter_args(%x1 = %x) -> (!fp8.producer<!x>)"
+CONSUMER_LOOP = "%x3 = scf.for %k = %c0 to %n step %c1 iter_args(%x1 = %x) -> (!fp8.consumer<!x>) {"
+# The same loop, as branches between blocks; in each turn four warps write the same elements.
+BLOCKS = """%x3 = scf.execute_region -> !fp8.consumer<!x> {
+        cf.br ^head(%x, %c0 : !fp8.consumer<!x>, index)
+      ^head(%x1: !fp8.consumer<!x>, %k: index):
+        %go = arith.cmpi ult, %k, %n : index
+        cf.cond_br %go, ^turn, ^done
+      ^turn:
+"""
+LAST_BLOCKS = """%next = arith.addi %k, %c1 : index
+        cf.br ^head(%x2, %next : !fp8.consumer<!x>, index)
+      ^done:
+        scf.yield %x1 : !fp8.consumer<!x>
+"""
+OF_TURN = "%k32 = arith.index_cast %k : index to i32 %f = arith.sitofp %k32 : i32 to f32 scf.for %i = %c0 to %c1 step %c1 { memref.store %f, %out[%i] : OUT }"
+CELL = """memref.global "private" @cell : memref<4xf32> = uninitialized
+  func.func private @put(%v: f32) attributes {no_inline} {
+    %z = arith.constant 0 : index
+    %m = memref.get_global @cell : memref<4xf32>
+    memref.store %v, %m[%z] : memref<4xf32>
+    return
+  }
+"""
+HALF = """func.func private @half(%v: f32) -> f32 attributes {no_inline} {
+    %h = arith.addf %v, %v : f32
+    return %h : f32
+  }
+"""
 BITS = LANE + "%b2 = arith.index_cast %lane : index to i2 %at = arith.index_castui %b2 : i2 to index memref.store %f, %out[%at] : OUT"
 
-# The name; the type and the values of the roles' arguments; what bounds their loops; the array and the store; the verdicts of progress and ownership.
+# The name; the type and the values of the roles' arguments; what bounds their loops; the array and the store; the verdicts of progress and ownership; what else differs.
 CASES = [
     ("one float", "f32", "%one %one", (ROUNDED, ROUNDED), None, "proved proved"),
     ("two floats", "f32", "%one %three", (ROUNDED, ROUNDED), None, "not"),
@@ -75,24 +116,38 @@ CASES = [
     ("lanes by two bits", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", BITS), "proved not"),
     ("lanes in one place", "index", "%t %t", (SAME, SAME), ("memref<4096xf32, strided<[0]>>", STORED.format("%lane")), "proved not"),
     ("rows that overlap", "index", "%t %t", (SAME, SAME), ("memref<64x64xf32, strided<[1, 1]>>", STORED.format("%lane, %lane")), "proved not"),
+    ("a shift by half of the bits", "index", "%t %t", (SHIFT.format(16), SHIFT.format(16)), None, "proved"),
+    ("a shift by all bits", "index", "%t %t", (SHIFT.format(32), SHIFT.format(32)), None, "not"),
+    ("a shift by a value", "index", "%t %t", (SHIFT_BY_VALUE, SHIFT_BY_VALUE), None, "not"),
+    ("a quotient", "index", "%t %t", (QUOTIENT.format(3), QUOTIENT.format(3)), None, "proved"),
+    ("a quotient by 0", "index", "%t %t", (QUOTIENT.format(0), QUOTIENT.format(0)), None, "not"),
+    ("a loop of eight bits", "index", "%t %t", (EIGHT_BITS, TWO), None, "not", {PRODUCER_LOOP: "%l8 to %n step %s8 iter_args(%x1 = %x) -> (!fp8.producer<!x>) : i8"}),
+    ("a step of 0", "index", "%t %t", (SAME, SAME), None, "not", {PRODUCER_LOOP: PRODUCER_LOOP.replace("step %c1", "step %c0")}),
+    ("a shuffle by all lanes", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", SHUFFLE), "proved"),
+    ("a shuffle by some lanes", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", FEW_LANES.replace("OP", SHUFFLE)), "not"),
+    ("a barrier of some lanes", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", FEW_LANES.replace("OP", MEETING)), "not"),
+    ("four warps write in turns", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", OF_TURN), "proved not",
+     {CONSUMER_LOOP: BLOCKS, "scf.yield %x2 : !fp8.consumer<!x>\n": LAST_BLOCKS, '"C" warps(1)': '"C" warps(4)'}),
+    ("a call that writes", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", "func.call @put(%one) : (f32) -> ()"), "proved not", {"FUNCTIONS": CELL}),
+    ("a call that computes", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", "%f = func.call @half(%one) : (f32) -> f32"), "proved proved", {"FUNCTIONS": HALF}),
 ]
 
 
-def text_of(kind, values, bounds, store):
+def text_of(kind, values, bounds, store, others):
     producer, consumer = values.split()
     array, stored = store or ("memref<4096xf32>", "")
     text = KERNEL
-    for key, value in {"PVALUE": producer, "CVALUE": consumer, "TYPE": kind, "PBOUND": bounds[0], "CBOUND": bounds[1], "STORE": stored, "OUT": array}.items():
+    for key, value in {"FUNCTIONS": "", **others, "PVALUE": producer, "CVALUE": consumer, "TYPE": kind, "PBOUND": bounds[0], "CBOUND": bounds[1], "STORE": stored, "OUT": array}.items():
         text = text.replace(key, value)
     return re.sub(r" (%\w+ = |memref\.store )", r"\n\1", text)
 
 
 def main():
     wrong = 0
-    for name, kind, values, bounds, store, expected in CASES:
-        done = subprocess.run([sys.argv[1], "-", "--fp8-prove", "-o", "/dev/null"], input=text_of(kind, values, bounds, store), capture_output=True, text=True, check=False)
+    for name, kind, values, bounds, store, expected, *others in CASES:
+        done = subprocess.run([sys.argv[1], "-", "--fp8-prove", "-o", "/dev/null"], input=text_of(kind, values, bounds, store, dict(*others)), capture_output=True, text=True, check=False)
         verdicts = ["proved" if re.search(said + r".* \(proved in ", done.stderr) else "not" for said in ("ends for all launches", "keeps ownership")]
-        if not re.match(expected, " ".join(verdicts)) or not re.search("ends for all launches|does not end|is not complete|could not", done.stderr):
+        if not re.match(expected, " ".join(verdicts)) or not re.search("ends for all launches|does not end|is not complete|could not|waits forever", done.stderr):
             wrong += 1
             print(f"{name}: {' '.join(verdicts)}, not {expected}\n{done.stderr[:600]}")
     print(f"{len(CASES)} values, {wrong} judged otherwise")
