@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Launches, and what is said of them on standard error.
-#include "Gpu.h"
-
+#include "Operations.h"
 #include "Recorder.h"
 #include "fp8/SimulatedLaunch/ErrorText.h"
 #include "fp8/Simulator/PTXAst.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -158,6 +158,13 @@ sim::Report Gpu::simulate(const KernelLaunch &launch, uint64_t seed) {
   options.strict = settings.strict;
   options.sharedMemoryLimit = uint64_t(chip.sharedMemoryPerCta);
   options.multiprocessorCount = settings.multiprocessors;
+  // As many as the program is told.
+  options.ctasPerMultiprocessor = unsigned(
+      std::max(1, ctasPerMultiprocessor(
+                      *this, *launch.kernel,
+                      int(launch.config.block[0] * launch.config.block[1] *
+                          launch.config.block[2]),
+                      launch.config.dynamicSharedBytes)));
   options.residentClusters = settings.residentClusters;
   options.threads = settings.threads;
   sim::LaunchConfig config = launch.config;

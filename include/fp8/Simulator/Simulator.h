@@ -104,6 +104,9 @@ struct Options {
   /// %nsmid; 0: those of the GPU that stands for the kernel's chip
   /// (chip::getMultiprocessors).
   unsigned multiprocessorCount = 0;
+  /// CTAs of the kernel that a multiprocessor holds at the same time; at
+  /// least 1. The simulator does not know how many registers a thread takes.
+  unsigned ctasPerMultiprocessor = 1;
   /// Clusters that run at the same time; 0: the seed chooses. A kernel whose
   /// clusters wait for each other needs all clusters of its grid.
   unsigned residentClusters = 0;

@@ -225,7 +225,10 @@ SimulationError &Machine::reportEndlessPoll(size_t pending) {
       "loop that stores nothing; the notes list them";
   if (pending)
     message += "; " + std::to_string(pending) +
-               " clusters have not started, because those that run fill the "
-               "multiprocessors";
+               " clusters have not started, because those that run " +
+               (options.residentClusters
+                    ? "are as many as --resident-clusters says; raise it"
+                    : "fill the multiprocessors; raise --multiprocessors") +
+               " if a GPU runs them all at the same time";
   return error(ErrorKind::Deadlock, std::move(message), poller, inst, -1, true);
 }

@@ -79,9 +79,11 @@ void Grid::chooseResidents() {
     return;
   const auto &cluster = config.cluster;
   uint32_t ctas = cluster[0] * cluster[1] * cluster[2];
-  uint32_t first = std::min(kResidentCtas, options.multiprocessorCount) / ctas;
+  uint64_t fit =
+      uint64_t(options.multiprocessorCount) * options.ctasPerMultiprocessor;
+  uint32_t first = uint32_t(std::min<uint64_t>(kResidentCtas, fit)) / ctas;
   most = 1 + random.below(std::clamp(first, 1u, kResidentClusters));
-  room = std::max<size_t>(most, options.multiprocessorCount / ctas);
+  room = std::max<size_t>(most, fit / ctas);
 }
 
 bool Grid::admitMore() {

@@ -35,6 +35,11 @@ __global__ void allMeet(int *arrived, int *seen) {
   if (threadIdx.x == 0)
     seen[blockIdx.x] = *(volatile int *)arrived;
 }
+__global__ void allArrive(int *arrived) {
+  if (threadIdx.x == 0)
+    for (atomicAdd(arrived, 1); *(volatile int *)arrived < int(gridDim.x);)
+      ;
+}
 struct Pair {
   int a;
   long long b;
@@ -154,6 +159,13 @@ static void kernels() {
   CHECK(cudaMemcpy(data.data(), seen, sizeof(int) * grid,
                    cudaMemcpyDeviceToHost));
   std::printf("all meet: %d %d of %d\n", data[0], data[grid - 1], grid * 32);
+
+  // So many fit, says the occupancy.
+  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&ctas, allArrive, 512, 0));
+  CHECK(cudaMemset(device, 0, sizeof(int)));
+  allArrive<<<grid * ctas, 512>>>(arrived);
+  CHECK(cudaMemcpy(data.data(), device, sizeof(int), cudaMemcpyDeviceToHost));
+  std::printf("all arrive: %d\n", data[0]);
 
   long long *product = nullptr, value = 0;
   CHECK(cudaMalloc(&product, sizeof(value)));

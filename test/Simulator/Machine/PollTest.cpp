@@ -160,18 +160,27 @@ TEST(Poll, OfAClusterThatCannotStart) {
   setp.eq.u32 %p1, %r2, 5; @%p1 st.release.gpu.global.u32 [%out], 1;
 P: ld.acquire.gpu.global.u32 %r1, [%out]; setp.eq.u32 %p1, %r1, 0;
   @%p1 bra P; ret;)");
-  auto launched = [&](unsigned room) {
+  auto launched = [&](unsigned room, unsigned multiprocessors = 0,
+                      unsigned ctas = 1) {
     Device device;
     LaunchConfig config;
     config.grid = {6, 1, 1};
     config.block = {32, 1, 1};
     Options options;
     options.residentClusters = room;
+    options.multiprocessorCount = multiprocessors;
+    options.ctasPerMultiprocessor = ctas;
     return run(device, text,
                {KernelArgument::value(*device.allocate("out", 4))}, config,
                options);
   };
-  EXPECT_THAT(launched(3).str(), HasSubstr("3 clusters have not started"));
+  EXPECT_THAT(launched(3).str(),
+              testing::AllOf(HasSubstr("3 clusters have not started"),
+                             HasSubstr("--resident-clusters says; raise it")));
+  EXPECT_THAT(launched(0, 3).str(),
+              testing::AllOf(HasSubstr("3 clusters have not started"),
+                             HasSubstr("raise --multiprocessors")));
+  EXPECT_TRUE(launched(0, 3, 2).ok());
   EXPECT_TRUE(launched(6).ok());
   EXPECT_TRUE(launched(0).ok());
 }
