@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The global memory of the simulated device: named buffers with guard gaps
-// between them. A kernel's access outside a buffer is an error that names the
-// nearest buffer.
+// between them. A kernel's access outside a buffer is an error that says what
+// is there, or was.
 
 #ifndef FP8_SIMULATOR_DEVICE_H
 #define FP8_SIMULATOR_DEVICE_H
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fp8::sim {
@@ -63,8 +65,13 @@ public:
   uint8_t *data(uint64_t address);
 
   Buffer *find(uint64_t address, uint64_t count);
-  /// The buffer whose range is nearest to `address`; null when there is none.
-  const Buffer *nearest(uint64_t address) const;
+  /// What `address`, which lies in no buffer, is instead, as the end of a
+  /// sentence: "outside every buffer; the nearest is 'a' of 64 bytes, ...".
+  std::string describeOutside(uint64_t address) const;
+  /// The name and the size in bytes of a buffer that was released, if `address`
+  /// lay in it: addresses are not used again.
+  std::optional<std::pair<std::string_view, uint64_t>>
+  findReleased(uint64_t address) const;
   uint64_t allocatedBytes() const { return allocated; }
   uint64_t limit() const { return memoryLimit; }
 
@@ -85,6 +92,10 @@ private:
   uint64_t allocated = 0;
   uint64_t nextAddress = kFirstAddress;
   std::vector<std::unique_ptr<Buffer>> buffers; ///< by address
+  /// Name and size, by address.
+  std::map<uint64_t, std::pair<std::string, uint64_t>> released;
+
+  const Buffer *nearest(uint64_t address) const;
 };
 
 } // namespace fp8::sim

@@ -21,19 +21,8 @@ uint8_t *Machine::global(Warp &warp, const Inst &inst, int lane,
         "'" + mnemonic(&inst) + "' " + (write ? "writes " : "reads ") +
         std::to_string(count) + " bytes of global memory at address " +
         std::to_string(address);
-    if (buffer) {
-      message += " in buffer '" + buffer->name + "', which is read-only";
-    } else if (const Buffer *near = device.nearest(address)) {
-      message += ", outside every buffer; the nearest is '" + near->name +
-                 "' of " + std::to_string(near->size) + " bytes, ";
-      message += address < near->address
-                     ? std::to_string(near->address - address) +
-                           " bytes above the address"
-                     : "at offset " + std::to_string(address - near->address) +
-                           " from its start";
-    } else {
-      message += ", but there is no buffer";
-    }
+    message += buffer ? " in buffer '" + buffer->name + "', which is read-only"
+                      : ", " + device.describeOutside(address);
     error(ErrorKind::OutOfBounds, message, &warp, &inst, lane, true);
     return nullptr;
   }
@@ -198,12 +187,13 @@ void Machine::checkNonCoherent(Warp &warp, const Inst &inst, int lane,
       "'" + mnemonic(&inst) + "' reads buffer '" + lastBuffer->name +
           "' at offset " + std::to_string(address - lastBuffer->address) +
           " through the non-coherent cache, but the kernel has written there "
-          "by '" + mnemonic(earlier) +
+          "by '" +
+          mnemonic(earlier) +
           "', so what it reads may be old; load without .nc (in CUDA C++: "
           "without __ldg, or a pointer that is not const __restrict__)",
       &warp, &inst, lane);
-  e.notes.push_back(note(earlier, "written here, " +
-                                      agentName(write->tag.agent())));
+  e.notes.push_back(
+      note(earlier, "written here, " + agentName(write->tag.agent())));
 }
 
 void Machine::takeFlag(Warp &warp, uint64_t address, bool relaxed) {

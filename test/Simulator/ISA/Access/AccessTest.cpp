@@ -149,6 +149,29 @@ TEST(Memory, OutOfBoundsNamesTheBuffer) {
               HasSubstr("not a multiple of the 4 bytes accessed"));
 }
 
+TEST(Memory, OutsideEveryBufferSaysWhatIsThere) {
+  Device device;
+  EXPECT_EQ(device.describeOutside(Device::kFirstAddress),
+            "outside every buffer");
+  uint64_t old = *device.allocate("old", 64), kept = *device.allocate("a", 64);
+  device.allocate("$str$3", 4);
+  device.allocate("__unnamed_1", 4);
+  ASSERT_TRUE(device.release(old));
+  EXPECT_EQ(device.describeOutside(old + 63),
+            "in 'old' of 64 bytes, which has been freed; free it after its "
+            "last use");
+  // The strings of printf are no places that a program means.
+  EXPECT_THAT(device.describeOutside(kept + (8 << 20)),
+              HasSubstr("the nearest is 'a' of 64 bytes, at offset 8388608"));
+  EXPECT_THAT(device.describeOutside(old + 64),
+              HasSubstr("the nearest is 'a' of 64 bytes, "));
+  EXPECT_THAT(device.describeOutside(8), HasSubstr("near a null pointer"));
+  EXPECT_THAT(device.describeOutside(0x7fff12345678),
+              HasSubstr("outside the device's memory, perhaps in the host's"));
+  EXPECT_THAT(errorsOf("mov.u64 %o, 16; st.global.u32 [%o], 1;"),
+              HasSubstr("at address 16, at or near a null pointer"));
+}
+
 TEST(Memory, ReadOnlyAndUninitialisedBuffers) {
   std::string text = kernel(".param .u64 a, .param .u64 b", R"(
   .reg .b64 %a, %b; .reg .b32 %r;
