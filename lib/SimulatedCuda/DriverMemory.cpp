@@ -16,9 +16,10 @@ CUresult fillWith(CUdeviceptr target, uint32_t pattern, unsigned patternBytes,
 }
 
 CUresult copyBytes(uint64_t target, uint64_t source, size_t bytes,
-                   CUstream stream) {
-  return toDriver(onGpu(
-      [&](Gpu &gpu) { return copy(gpu, target, source, bytes, stream); }));
+                   cudaMemcpyKind kind, CUstream stream) {
+  return toDriver(onGpu([&](Gpu &gpu) {
+    return copy(gpu, target, source, bytes, kind, stream);
+  }));
 }
 } // namespace
 
@@ -111,35 +112,39 @@ FP8_CUDA_API CUresult cuPointerGetAttribute(void *data,
 
 FP8_CUDA_API CUresult cuMemcpyAsync(CUdeviceptr target, CUdeviceptr source,
                                     size_t bytes, CUstream stream) {
-  return copyBytes(target, source, bytes, stream);
+  return copyBytes(target, source, bytes, cudaMemcpyDefault, stream);
 }
 FP8_CUDA_API CUresult cuMemcpy(CUdeviceptr target, CUdeviceptr source,
                                size_t bytes) {
-  return copyBytes(target, source, bytes, nullptr);
+  return copyBytes(target, source, bytes, cudaMemcpyDefault, nullptr);
 }
 FP8_CUDA_API CUresult cuMemcpyHtoDAsync(CUdeviceptr target, const void *source,
                                         size_t bytes, CUstream stream) {
-  return copyBytes(target, addressOf(source), bytes, stream);
+  return copyBytes(target, addressOf(source), bytes, cudaMemcpyHostToDevice,
+                   stream);
 }
 FP8_CUDA_API CUresult cuMemcpyHtoD(CUdeviceptr target, const void *source,
                                    size_t bytes) {
-  return copyBytes(target, addressOf(source), bytes, nullptr);
+  return copyBytes(target, addressOf(source), bytes, cudaMemcpyHostToDevice,
+                   nullptr);
 }
 FP8_CUDA_API CUresult cuMemcpyDtoHAsync(void *target, CUdeviceptr source,
                                         size_t bytes, CUstream stream) {
-  return copyBytes(addressOf(target), source, bytes, stream);
+  return copyBytes(addressOf(target), source, bytes, cudaMemcpyDeviceToHost,
+                   stream);
 }
 FP8_CUDA_API CUresult cuMemcpyDtoH(void *target, CUdeviceptr source,
                                    size_t bytes) {
-  return copyBytes(addressOf(target), source, bytes, nullptr);
+  return copyBytes(addressOf(target), source, bytes, cudaMemcpyDeviceToHost,
+                   nullptr);
 }
 FP8_CUDA_API CUresult cuMemcpyDtoDAsync(CUdeviceptr target, CUdeviceptr source,
                                         size_t bytes, CUstream stream) {
-  return copyBytes(target, source, bytes, stream);
+  return copyBytes(target, source, bytes, cudaMemcpyDeviceToDevice, stream);
 }
 FP8_CUDA_API CUresult cuMemcpyDtoD(CUdeviceptr target, CUdeviceptr source,
                                    size_t bytes) {
-  return copyBytes(target, source, bytes, nullptr);
+  return copyBytes(target, source, bytes, cudaMemcpyDeviceToDevice, nullptr);
 }
 
 FP8_CUDA_API CUresult cuMemsetD8Async(CUdeviceptr target, unsigned char value,

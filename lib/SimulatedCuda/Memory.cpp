@@ -103,6 +103,24 @@ const Allocation *Memory::find(uint64_t address) const {
   return inside ? &allocation : nullptr;
 }
 
+std::optional<std::string> Memory::findFault(uint64_t address, uint64_t bytes,
+                                             Side side) {
+  if (!bytes)
+    return std::nullopt;
+  if (!address)
+    return "is a null pointer";
+  if (!isDeviceAddress(address))
+    return side == Side::Any
+               ? std::nullopt
+               : std::optional<std::string>("is not on the device");
+  if (device.find(address, bytes))
+    return std::nullopt;
+  const sim::Buffer *buffer = device.find(address, 0);
+  return buffer ? "exceeds '" + buffer->name + "' of " +
+                      std::to_string(buffer->size) + " bytes"
+                : "lies " + device.describeOutside(address);
+}
+
 uint8_t *Memory::onHost(uint64_t address, uint64_t bytes) {
   if (!isDeviceAddress(address))
     return static_cast<uint8_t *>(hostView(address));

@@ -19,6 +19,12 @@ enum class Reach : uint8_t {
   Pinned,  ///< likewise, and it lies on the host: cudaMallocHost
 };
 
+/// What a copy or a fill asks of a range.
+enum class Side : uint8_t {
+  Any,    ///< the host or the device
+  Device, ///< the device reaches it
+};
+
 struct Allocation {
   uint64_t address = 0;
   uint64_t bytes = 0;
@@ -47,6 +53,12 @@ public:
   /// The allocation that has `address`, or null.
   const Allocation *find(uint64_t address) const;
   const std::map<uint64_t, Allocation> &allocations() const { return all; }
+
+  /// What forbids a copy or a fill of the range, as the end of a sentence such
+  /// as "is a null pointer"; nothing if it may go on. The host's memory is not
+  /// checked.
+  std::optional<std::string> findFault(uint64_t address, uint64_t bytes,
+                                       Side side);
 
   /// Copies between any two places: of the host, of the device, or both. False
   /// where a range exceeds its buffer on the device.

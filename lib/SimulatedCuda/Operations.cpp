@@ -5,6 +5,7 @@
 
 #include "fp8/Chip/LaunchLimits.h"
 
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 
@@ -24,8 +25,10 @@ cudaError_t allocate(Gpu &gpu, void **result, size_t bytes, Reach reach,
 cudaError_t release(Gpu &gpu, uint64_t address) {
   if (!address || gpu.memory.release(address))
     return cudaSuccess;
+  const bool again = gpu.memory.device.findReleased(address).has_value();
   return gpu.fail(cudaErrorInvalidValue,
-                  "the program frees memory that is not allocated");
+                  again ? "the program frees memory twice"
+                        : "the program frees memory that is not allocated");
 }
 
 /// Runs or records `work` in the stream.
@@ -36,26 +39,60 @@ static cudaError_t enqueue(Gpu &gpu, cudaStream_t handle, Work work) {
   return gpu.streams.enqueue(*stream, std::move(work));
 }
 
-static cudaError_t outside(Gpu &gpu, const char *what, size_t bytes) {
-  return gpu.fail(cudaErrorInvalidValue,
-                  std::string("a ") + what + " of " + std::to_string(bytes) +
-                      " bytes exceeds the allocation on the device");
+/// Whether `what` may touch the range; says why not.
+static bool check(Gpu &gpu, const char *what, uint64_t address, size_t bytes,
+                  Side side) {
+  auto fault = gpu.memory.findFault(address, bytes, side);
+  if (fault)
+    gpu.fail(cudaErrorInvalidValue, std::string("the ") + what + " of " +
+                                        std::to_string(bytes) + " bytes " +
+                                        *fault);
+  return !fault;
 }
 
+namespace {
+struct Direction {
+  cudaMemcpyKind kind;
+  Side target, source;
+};
+constexpr Direction kDirections[] = {
+    {cudaMemcpyHostToHost, Side::Any, Side::Any},
+    {cudaMemcpyHostToDevice, Side::Device, Side::Any},
+    {cudaMemcpyDeviceToHost, Side::Any, Side::Device},
+    {cudaMemcpyDeviceToDevice, Side::Device, Side::Device},
+    {cudaMemcpyDefault, Side::Any, Side::Any},
+};
+} // namespace
+
 cudaError_t copy(Gpu &gpu, uint64_t target, uint64_t source, size_t bytes,
-                 cudaStream_t stream) {
-  return enqueue(gpu, stream, [&gpu, target, source, bytes] {
-    return gpu.memory.copy(target, source, bytes) ? cudaSuccess
-                                                  : outside(gpu, "copy", bytes);
+                 cudaMemcpyKind kind, cudaStream_t stream) {
+  auto found = std::find_if(
+      std::begin(kDirections), std::end(kDirections),
+      [&](const Direction &direction) { return direction.kind == kind; });
+  if (found == std::end(kDirections))
+    return gpu.fail(cudaErrorInvalidMemcpyDirection,
+                    std::to_string(kind) + " is no cudaMemcpyKind");
+  return enqueue(gpu, stream, [&gpu, target, source, bytes, found] {
+    if (!check(gpu, "target of a copy", target, bytes, found->target) ||
+        !check(gpu, "source of a copy", source, bytes, found->source))
+      return cudaErrorInvalidValue;
+    gpu.memory.copy(target, source, bytes);
+    return cudaSuccess;
   });
 }
 
-cudaError_t copyRows(Gpu &gpu, uint64_t target, size_t targetPitch,
-                     uint64_t source, size_t sourcePitch, size_t width,
-                     size_t rows, cudaStream_t stream) {
+cudaError_t copyRows(Gpu &gpu, Rows target, Rows source, size_t width,
+                     size_t rows, cudaMemcpyKind kind, cudaStream_t stream) {
+  for (size_t pitch : {target.pitch, source.pitch})
+    if (width > pitch && rows)
+      return gpu.fail(cudaErrorInvalidPitchValue,
+                      "a copy has rows of " + std::to_string(width) +
+                          " bytes, more than their pitch of " +
+                          std::to_string(pitch));
   for (size_t row = 0; row < rows; ++row)
-    if (cudaError_t status = copy(gpu, target + row * targetPitch,
-                                  source + row * sourcePitch, width, stream))
+    if (cudaError_t status =
+            copy(gpu, target.address + row * target.pitch,
+                 source.address + row * source.pitch, width, kind, stream))
       return status;
   return cudaSuccess;
 }
@@ -63,9 +100,11 @@ cudaError_t copyRows(Gpu &gpu, uint64_t target, size_t targetPitch,
 cudaError_t fill(Gpu &gpu, uint64_t target, uint32_t pattern,
                  unsigned patternBytes, size_t count, cudaStream_t stream) {
   return enqueue(gpu, stream, [&gpu, target, pattern, patternBytes, count] {
-    return gpu.memory.fill(target, pattern, patternBytes, count)
-               ? cudaSuccess
-               : outside(gpu, "fill", count * patternBytes);
+    if (!check(gpu, "target of a fill", target, count * patternBytes,
+               Side::Device))
+      return cudaErrorInvalidValue;
+    gpu.memory.fill(target, pattern, patternBytes, count);
+    return cudaSuccess;
   });
 }
 

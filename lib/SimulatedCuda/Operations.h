@@ -15,11 +15,15 @@ namespace fp8::cuda {
 #define FP8_CUDA_API extern "C" __attribute__((visibility("default")))
 
 /// The driver's name of a status.
-/// The driver has no status of its own for a wrong configuration.
 inline CUresult toDriver(cudaError_t status) {
-  return CUresult(status == cudaErrorInvalidConfiguration
-                      ? cudaErrorInvalidValue
-                      : status);
+  switch (status) {
+  case cudaErrorInvalidConfiguration: // it has none of its own
+  case cudaErrorInvalidPitchValue:
+  case cudaErrorInvalidMemcpyDirection:
+    return CUDA_ERROR_INVALID_VALUE;
+  default:
+    return CUresult(status);
+  }
 }
 
 template <typename T>
@@ -31,12 +35,18 @@ cudaError_t allocate(Gpu &gpu, void **result, size_t bytes, Reach reach,
                      const char *maker);
 cudaError_t release(Gpu &gpu, uint64_t address);
 
+/// Fails where a side that `kind` puts on the device is not there.
 cudaError_t copy(Gpu &gpu, uint64_t target, uint64_t source, size_t bytes,
-                 cudaStream_t stream);
-/// `rows` rows of `width` bytes, which begin `pitch` bytes apart.
-cudaError_t copyRows(Gpu &gpu, uint64_t target, size_t targetPitch,
-                     uint64_t source, size_t sourcePitch, size_t width,
-                     size_t rows, cudaStream_t stream);
+                 cudaMemcpyKind kind, cudaStream_t stream);
+/// Where rows begin: the first at `address`, the others `pitch` bytes apart.
+struct Rows {
+  uint64_t address;
+  size_t pitch;
+};
+/// `rows` rows of `width` bytes.
+cudaError_t copyRows(Gpu &gpu, Rows target, Rows source, size_t width,
+                     size_t rows, cudaMemcpyKind kind, cudaStream_t stream);
+/// Fails on the host's memory.
 cudaError_t fill(Gpu &gpu, uint64_t target, uint32_t pattern,
                  unsigned patternBytes, size_t count, cudaStream_t stream);
 

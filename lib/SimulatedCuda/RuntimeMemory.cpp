@@ -89,10 +89,10 @@ FP8_CUDA_API cudaError_t cudaMemGetInfo(size_t *free, size_t *total) {
 }
 
 FP8_CUDA_API cudaError_t cudaMemcpyAsync(void *target, const void *source,
-                                         size_t bytes, cudaMemcpyKind,
+                                         size_t bytes, cudaMemcpyKind kind,
                                          cudaStream_t stream) {
   return onGpu([&](Gpu &gpu) {
-    return copy(gpu, addressOf(target), addressOf(source), bytes, stream);
+    return copy(gpu, addressOf(target), addressOf(source), bytes, kind, stream);
   });
 }
 
@@ -111,11 +111,12 @@ FP8_CUDA_API cudaError_t cudaMemcpyPeerAsync(void *target, int,
 FP8_CUDA_API cudaError_t cudaMemcpy2DAsync(void *target, size_t targetPitch,
                                            const void *source,
                                            size_t sourcePitch, size_t width,
-                                           size_t rows, cudaMemcpyKind,
+                                           size_t rows, cudaMemcpyKind kind,
                                            cudaStream_t stream) {
   return onGpu([&](Gpu &gpu) {
-    return copyRows(gpu, addressOf(target), targetPitch, addressOf(source),
-                    sourcePitch, width, rows, stream);
+    return copyRows(gpu, {addressOf(target), targetPitch},
+                    {addressOf(source), sourcePitch}, width, rows, kind,
+                    stream);
   });
 }
 
@@ -141,6 +142,13 @@ FP8_CUDA_API cudaError_t cudaMemset(void *target, int value, size_t bytes) {
 FP8_CUDA_API cudaError_t cudaMemset2DAsync(void *target, size_t pitch,
                                            int value, size_t width, size_t rows,
                                            cudaStream_t stream) {
+  if (width > pitch && rows)
+    return onGpu([&](Gpu &gpu) {
+      return gpu.fail(cudaErrorInvalidValue,
+                      "a fill has rows of " + std::to_string(width) +
+                          " bytes, more than their pitch of " +
+                          std::to_string(pitch));
+    });
   for (size_t row = 0; row < rows; ++row)
     if (cudaError_t status =
             cudaMemsetAsync(at(target, row * pitch), value, width, stream))
@@ -156,13 +164,13 @@ FP8_CUDA_API cudaError_t cudaMemset2D(void *target, size_t pitch, int value,
 FP8_CUDA_API cudaError_t cudaMemcpyToSymbolAsync(const void *symbol,
                                                  const void *source,
                                                  size_t bytes, size_t offset,
-                                                 cudaMemcpyKind,
+                                                 cudaMemcpyKind kind,
                                                  cudaStream_t stream) {
   return onGpu([&](Gpu &gpu) {
     uint64_t address = 0;
     cudaError_t status = findSymbol(gpu, symbol, offset, bytes, address);
     return status ? status
-                  : copy(gpu, address, addressOf(source), bytes, stream);
+                  : copy(gpu, address, addressOf(source), bytes, kind, stream);
   });
 }
 
@@ -176,13 +184,13 @@ FP8_CUDA_API cudaError_t cudaMemcpyToSymbol(const void *symbol,
 FP8_CUDA_API cudaError_t cudaMemcpyFromSymbolAsync(void *target,
                                                    const void *symbol,
                                                    size_t bytes, size_t offset,
-                                                   cudaMemcpyKind,
+                                                   cudaMemcpyKind kind,
                                                    cudaStream_t stream) {
   return onGpu([&](Gpu &gpu) {
     uint64_t address = 0;
     cudaError_t status = findSymbol(gpu, symbol, offset, bytes, address);
     return status ? status
-                  : copy(gpu, addressOf(target), address, bytes, stream);
+                  : copy(gpu, addressOf(target), address, bytes, kind, stream);
   });
 }
 

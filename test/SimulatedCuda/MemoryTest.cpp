@@ -45,6 +45,26 @@ TEST(Memory, RefusesWhatExceedsAnAllocation) {
   EXPECT_EQ(memory.find(a), nullptr);
 }
 
+TEST(Memory, SaysWhyARangeIsWrong) {
+  Memory memory(1 << 20, /*initcheck=*/false);
+  uint64_t a = *memory.allocate(64, Reach::Device, "cudaMalloc");
+  uint8_t host[64] = {};
+  for (Side side : {Side::Any, Side::Device}) {
+    EXPECT_EQ(memory.findFault(a, 64, side), std::nullopt);
+    EXPECT_EQ(memory.findFault(0, 0, side), std::nullopt);
+    EXPECT_EQ(memory.findFault(0, 1, side), "is a null pointer");
+    EXPECT_EQ(memory.findFault(a + 1, 64, side),
+              "exceeds 'cudaMalloc #1' of 64 bytes");
+  }
+  EXPECT_EQ(memory.findFault(at(host), 64, Side::Any), std::nullopt);
+  EXPECT_EQ(memory.findFault(at(host), 64, Side::Device),
+            "is not on the device");
+  ASSERT_TRUE(memory.release(a));
+  EXPECT_EQ(memory.findFault(a, 64, Side::Any),
+            "lies in 'cudaMalloc #1' of 64 bytes, which has been freed; free "
+            "it after its last use");
+}
+
 // Else a recorded buffer of numbers has fields that are no addresses.
 TEST(Memory, PairsOfNumbersAreNoAddresses) {
   Memory memory(1 << 24, /*initcheck=*/false);

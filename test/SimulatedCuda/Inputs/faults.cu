@@ -82,6 +82,27 @@ int main(int argc, char **argv) {
   if (is("copy"))
     return report("copy", cudaMemcpy(data + 1, data, 128 * sizeof(float),
                                      cudaMemcpyDefault));
+  float host[128] = {};
+  if (is("swapped"))
+    return report("swapped", cudaMemcpy(data, host, sizeof(host), cudaMemcpyDeviceToHost));
+  if (is("elsewhere"))
+    return report("elsewhere", cudaMemcpy(host, (void *)0x1234, 4, cudaMemcpyDeviceToHost));
+  if (is("kind"))
+    return report("kind", cudaMemcpy(host, data, 4, cudaMemcpyKind(9)));
+  if (is("fill"))
+    return report("fill", cudaMemset(host, 0, 16));
+  if (is("pitch"))
+    return report("pitch", cudaMemcpy2D(host, 8, data, 64, 32, 4, cudaMemcpyDeviceToHost));
+  if (is("freed")) {
+    cudaFree(data);
+    return report("freed", cudaMemcpy(host, data, sizeof(host), cudaMemcpyDeviceToHost));
+  }
+  if (is("late")) {
+    cudaFree(data);
+    scale<<<1, 128>>>(data, 2);
+  }
+  if (is("host"))
+    scale<<<1, 128>>>(host, 2);
   if (is("free"))
     return report("free", cudaFree(data + 1));
   if (is("array")) {
