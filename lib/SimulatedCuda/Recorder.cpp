@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace fp8::cuda {
 namespace {
@@ -166,7 +167,9 @@ std::optional<launch::Error> record(const std::string &folder,
   std::filesystem::path ptx =
       std::filesystem::path(folder) / launch.module.fileName();
   bool ok = !error;
-  if (ok && !std::filesystem::exists(ptx, error)) {
+  // A file of this name may be there from an earlier program.
+  static std::set<std::filesystem::path> written;
+  if (ok && written.insert(ptx).second) {
     std::ofstream file(ptx, std::ios::binary);
     file << launch.module.text();
     ok = bool(file.flush());
