@@ -96,6 +96,7 @@ std::optional<SimulationError> LoadedModule::relocate() {
       uint64_t target =
           (symbol ? symbol->address : functionAddress(*function)) +
           uint64_t(relocation.addend);
+      target = (target & relocation.mask) >> __builtin_ctzll(relocation.mask);
       memory.write(find(variable.name)->address + relocation.offset, &target,
                    variable.elementBytes);
     }

@@ -87,6 +87,8 @@ struct Variable {
     uint64_t offset;
     std::string symbol;
     int64_t addend;
+    /// Of the bits of the address that it holds, from its lowest bit on.
+    uint64_t mask = ~uint64_t(0);
   };
   std::vector<Relocation> relocations;
 };
@@ -124,6 +126,9 @@ struct Module {
   std::vector<Function> functions;
   std::vector<Entry> entries;
   std::map<unsigned, std::string> files;
+  /// `.alias`: the function that a name stands for. The parser has put that
+  /// function's name in the place of the other.
+  std::map<std::string, std::string> aliases;
 
   const Function *findEntry(std::string_view name) const;
   /// The index of the function of this name: with a body, or else declared.

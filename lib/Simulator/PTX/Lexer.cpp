@@ -122,7 +122,7 @@ private:
     }
     if (c == '"')
       return string();
-    if (std::strchr("{}[]()<>,;:=+-!|@*&~^/", c)) {
+    if (std::strchr("{}[]()<>,;:=+-!|@*&~^/?%", c)) {
       ++pos;
       push(Token::Kind::Punctuation, start, 1, start);
       return true;

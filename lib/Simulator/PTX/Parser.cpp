@@ -80,6 +80,8 @@ bool Parser::parse(ast::Module &into) {
       return false;
   if (into.target.empty())
     return fail("module has no '.target'");
+  if (!resolveAliases())
+    return false;
   for (const ast::Function &f : into.functions)
     if (f.isEntry && f.hasBody)
       into.entries.push_back(f.signature);
@@ -118,9 +120,61 @@ bool Parser::parseDirective() {
     return skipSection();
   if (token.text == "loc")
     return fail("'.loc' is outside a function");
-  if (token.text == "pragma" || token.text == "alias")
+  if (token.text == "alias")
+    return parseAlias();
+  if (token.text == "pragma")
     return skipStatement();
   return fail("unknown directive " + describe(token));
+}
+
+/// PTX ISA 11.2.3.
+bool Parser::parseAlias() {
+  take();
+  std::string alias, function;
+  if (!expectIdentifier(alias, "a function name") ||
+      !expect(',', "after the alias") ||
+      !expectIdentifier(function, "a function name"))
+    return false;
+  module->aliases[alias] = function;
+  return expect(';', "at the end of '.alias'");
+}
+
+static void rename(ast::Operand &operand,
+                   const std::map<std::string, std::string> &names) {
+  if (operand.kind == ast::Operand::Kind::Symbol)
+    if (auto found = names.find(operand.name); found != names.end())
+      operand.name = found->second;
+  for (ast::Operand &element : operand.elements)
+    rename(element, names);
+}
+
+/// Lets what names an alias name its function.
+bool Parser::resolveAliases() {
+  const auto &aliases = module->aliases;
+  if (aliases.empty())
+    return true;
+  for (const auto &[alias, name] : aliases) {
+    auto found = module->findFunction(name);
+    if (!found || !module->functions[*found].hasBody)
+      return fail("'" + alias + "' is an alias of '" + name +
+                  "', which the module does not define");
+  }
+  auto resolve = [&](std::string &name) {
+    if (auto found = aliases.find(name); found != aliases.end())
+      name = found->second;
+  };
+  for (ast::Function &f : module->functions) {
+    for (ast::Instruction &inst : f.instructions)
+      for (ast::Operand &operand : inst.operands)
+        rename(operand, aliases);
+    for (auto &[label, prototype] : f.prototypes)
+      for (std::string &target : prototype.targets)
+        resolve(target);
+  }
+  for (ast::Variable &variable : module->variables)
+    for (ast::Variable::Relocation &relocation : variable.relocations)
+      resolve(relocation.symbol);
+  return true;
 }
 
 bool Parser::parseVersion() {

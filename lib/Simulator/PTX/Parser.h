@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The PTX parser: module-level directives and variables in Parser.cpp, function
-// bodies in StatementParser.cpp.
+// The PTX parser: module-level directives in Parser.cpp, variables in
+// VariableParser.cpp, function bodies in StatementParser.cpp.
 
 #ifndef FP8_LIB_SIMULATOR_PTX_PARSER_H
 #define FP8_LIB_SIMULATOR_PTX_PARSER_H
@@ -23,6 +23,12 @@ public:
   /// False after an error.
   bool parse(ast::Module &module);
 
+  /// A constant of 64 bits.
+  struct Constant {
+    uint64_t bits = 0;
+    bool isUnsigned = false;
+  };
+
 private:
   std::vector<Token> tokens;
   std::vector<Diagnostic> &diagnostics;
@@ -31,7 +37,9 @@ private:
   ast::Function *function = nullptr;
   uint32_t scope = 0;
   uint32_t location = 0;
+  static constexpr unsigned kMaxNesting = 64;
   unsigned depth = 0;
+  bool inCall = false; ///< whose operands have lists in parentheses
   /// The registers that a name stands for; one unless it is a vector.
   struct RegisterName {
     uint32_t first;
@@ -62,8 +70,12 @@ private:
   bool skipStatement();
   bool skipSection();
   bool parseVariable(std::vector<ast::Variable> &into, bool isExtern);
+  bool parseAlias();
+  bool resolveAliases();
   bool parseInitialiser(ast::Variable &variable);
   bool parseInitialiserValue(ast::Variable &variable, uint64_t &offset);
+  bool parseInitialAddress(ast::Variable &variable, uint64_t offset,
+                           uint64_t mask);
   bool parseAlign(uint64_t &align);
   bool parseFunction(bool isEntry);
   bool parseParameters(std::vector<EntryParameter> &into);
@@ -87,6 +99,17 @@ private:
   bool parseAddress(ast::Operand &operand);
   bool parseOperandList(std::vector<ast::Operand> &into, char close);
   bool parseName(ast::Operand &operand);
+
+  // ConstantParser.cpp
+  /// Whether a constant expression follows, rather than a name.
+  bool startsConstant() const;
+  bool parseConstant(uint64_t &value, const char *what);
+  bool parseConditional(Constant &value, const char *what);
+  /// With operators of the precedence `least` and tighter ones.
+  bool parseBinary(Constant &value, unsigned least, const char *what);
+  bool parseUnary(Constant &value, const char *what);
+  /// Adds the terms behind a name, if there are any.
+  bool parseOffset(int64_t &offset);
 
   // RegisterParser.cpp
   bool parseRegisters();

@@ -11,7 +11,6 @@ using ast::Operand;
 
 namespace {
 constexpr size_t kMaxInstructions = 1 << 21;
-constexpr unsigned kMaxNesting = 64;
 } // namespace
 
 bool Parser::parseBody() {
@@ -185,8 +184,10 @@ bool Parser::parseInstruction() {
   inst.opcode = std::string(take().text);
   while (peek().kind == Token::Kind::Directive)
     inst.qualifiers.emplace_back(take().text);
+  inCall = inst.opcode == "call";
   if (!peek().is(';') && !parseOperandList(inst.operands, ';'))
     return false;
+  inCall = false;
   if (!expect(';', "at the end of the instruction"))
     return false;
   function->instructions.push_back(std::move(inst));
@@ -233,13 +234,17 @@ bool Parser::parseOperandAtom(Operand &operand) {
     return parseOperandList(operand.elements, '}') &&
            expect('}', "to close the vector");
   }
-  if (accept('(')) {
+  if (inCall && accept('(')) {
     operand.kind = Operand::Kind::List;
     return parseOperandList(operand.elements, ')') &&
            expect(')', "to close the list");
   }
   if (accept('['))
     return parseAddress(operand);
+  if (startsConstant()) {
+    operand.kind = Operand::Kind::Integer;
+    return parseConstant(operand.value, "a number");
+  }
   if (accept('!')) {
     operand.negated = true;
     return parseName(operand);
@@ -248,12 +253,6 @@ bool Parser::parseOperandAtom(Operand &operand) {
   if (!negative)
     accept('+');
   const Token &value = peek();
-  if (value.kind == Token::Kind::Integer) {
-    operand.kind = Operand::Kind::Integer;
-    operand.value = negative ? 0 - value.value : value.value;
-    take();
-    return true;
-  }
   if (value.kind == Token::Kind::Float) {
     operand.kind = Operand::Kind::Float;
     operand.bits = value.bits;
@@ -350,20 +349,8 @@ bool Parser::parseName(Operand &operand) {
       return fail(token, "register '" + operand.name + "' is not declared");
     return true;
   }
-  if (operand.name == "WARP_SZ") { // 4.4.7
-    operand.kind = Operand::Kind::Integer;
-    operand.value = 32;
-    return true;
-  }
   operand.kind = Operand::Kind::Symbol;
-  if (peek().is('+') || peek().is('-')) {
-    bool negative = take().is('-');
-    uint64_t offset;
-    if (!expectInteger(offset, "an offset"))
-      return false;
-    operand.offset = int64_t(negative ? 0 - offset : offset);
-  }
-  return true;
+  return parseOffset(operand.offset);
 }
 
 bool Parser::parseAddress(Operand &operand) {
@@ -377,15 +364,8 @@ bool Parser::parseAddress(Operand &operand) {
     return fail("expected a register, a symbol or a number as an address");
   operand.offset = base.offset;
   base.offset = 0;
-  if (peek().is('+') || peek().is('-')) {
-    bool negative = take().is('-');
-    negative ^= accept('-');
-    uint64_t offset;
-    if (!expectInteger(offset, "an offset"))
-      return false;
-    operand.offset =
-        int64_t(uint64_t(operand.offset) + (negative ? 0 - offset : offset));
-  }
+  if (!parseOffset(operand.offset))
+    return false;
   while (accept(',')) {
     operand.elements.emplace_back();
     if (!parseOperand(operand.elements.back()))

@@ -71,7 +71,7 @@ bool Parser::parseVariable(std::vector<ast::Variable> &into, bool isExtern) {
       uint64_t extent = 0;
       if (peek().is(']')) {
         variable.unsized = true;
-      } else if (!expectInteger(extent, "an array size")) {
+      } else if (!parseConstant(extent, "an array size")) {
         return false;
       }
       if (!expect(']', "after the array size"))
@@ -116,40 +116,63 @@ bool Parser::parseInitialiser(ast::Variable &variable) {
          fail("initialiser is not closed, found " + describe(peek()));
 }
 
+/// The address of a variable or function, with a mask around it or without.
+bool Parser::parseInitialAddress(ast::Variable &variable, uint64_t offset,
+                                 uint64_t mask) {
+  ast::Variable::Relocation relocation{offset, "", 0, mask};
+  if (!expectIdentifier(relocation.symbol, "an initial value"))
+    return false;
+  if (relocation.symbol == "generic" && accept('('))
+    if (!expectIdentifier(relocation.symbol, "a variable name") ||
+        !expect(')', "after generic("))
+      return false;
+  if (!parseOffset(relocation.addend))
+    return false;
+  variable.relocations.push_back(std::move(relocation));
+  return true;
+}
+
+/// Whether the mask has all bits of one byte, and no others (PTX ISA 5.4.4).
+static bool isByte(uint64_t mask) {
+  for (uint64_t byte = 0xff; byte; byte <<= 8)
+    if (mask == byte)
+      return true;
+  return false;
+}
+
 bool Parser::parseInitialiserValue(ast::Variable &variable, uint64_t &offset) {
-  bool negative = accept('-');
-  const Token &token = take();
   uint64_t value = 0;
-  if (token.kind == Token::Kind::Integer) {
-    value = negative ? 0 - token.value : token.value;
-  } else if (token.kind == Token::Kind::Float) {
-    double real = negative ? -token.real : token.real;
-    if (token.bits) {
-      value = token.value;
+  const bool masks = peek().kind == Token::Kind::Integer && peek(1).is('(');
+  const uint64_t mask = masks ? take().value : ~uint64_t(0);
+  if (masks && !isByte(mask))
+    return fail("the mask of an initial value must be one byte, such as "
+                "0xff00");
+  if (masks)
+    take();
+  const bool negative = peek().is('-');
+  const Token &real = peek(negative);
+  if (startsConstant()) {
+    if (!parseConstant(value, "an initial value"))
+      return false;
+    value = masks ? (value & mask) >> __builtin_ctzll(mask) : value;
+  } else if (real.kind == Token::Kind::Float && !masks) {
+    if (negative)
+      take();
+    const double number = negative ? -real.real : real.real;
+    if (real.bits) {
+      value = real.value;
     } else if (variable.elementBytes == 8) {
-      std::memcpy(&value, &real, 8);
+      std::memcpy(&value, &number, 8);
     } else {
-      float narrow = float(real);
+      float narrow = float(number);
       std::memcpy(&value, &narrow, 4);
     }
-  } else if (token.kind == Token::Kind::Identifier) {
-    std::string name(token.text);
-    if (name == "generic" && accept('(')) {
-      if (!expectIdentifier(name, "a variable name") ||
-          !expect(')', "after generic("))
-        return false;
-    }
-    int64_t addend = 0;
-    if (accept('+')) {
-      uint64_t extra;
-      if (!expectInteger(extra, "an offset"))
-        return false;
-      addend = int64_t(extra);
-    }
-    variable.relocations.push_back({offset, name, addend});
-  } else {
-    return fail(token, "expected an initial value, found " + describe(token));
+    take();
+  } else if (!parseInitialAddress(variable, offset, mask)) {
+    return false;
   }
+  if (masks && !expect(')', "to close the mask"))
+    return false;
   if (variable.initialiser.size() > kMaxVariableBytes / 16)
     return fail("initialiser is too long");
   for (uint64_t i = 0; i < variable.elementBytes; ++i)

@@ -49,6 +49,9 @@ public:
           for (const ast::Variable::Relocation &address : variable.relocations)
             add(address.symbol);
     }
+    for (const auto &[label, prototype] : function.prototypes)
+      for (const std::string &target : prototype.targets)
+        add(target);
     return found;
   }
 

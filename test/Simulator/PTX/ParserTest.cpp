@@ -4,6 +4,7 @@
 // not PTX.
 
 #include "GemmKernel.h"
+#include "fp8/Simulator/PTXAst.h"
 
 #include <gmock/gmock.h>
 
@@ -108,15 +109,77 @@ TEST(Parser, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(firstError(kernel("", "mov.b32 " + std::string(500, '{') + ";")),
               HasSubstr("nested too deeply"));
   // By way of addresses and of pairs, too; on a stack of 8 MiB.
-  for (std::string nesting : {"[", "a|{", "{a|("}) {
+  for (std::string nesting : {"[", "a|{", "{a|(", "-(", "1+("}) {
     std::string operand;
     for (int i = 0; i < 100000; ++i)
       operand += nesting;
-    EXPECT_THAT(firstError(kernel("", "mov.b32 " + operand + ";")),
-                HasSubstr("nested too deeply"));
+    for (const char *opcode : {"mov.b32 ", "call "})
+      if (nesting != "{a|(" || opcode[0] == 'c') // lists are of calls
+        EXPECT_THAT(firstError(kernel("", opcode + operand + ";")),
+                    HasSubstr("nested too deeply"));
   }
   EXPECT_THAT(firstError(kernel("", "add \"text\";")),
               HasSubstr("expected an operand"));
+}
+
+// The numbers are those of ptxas.
+TEST(Parser, ComputesConstantExpressions) {
+  auto value = [](const std::string &text) {
+    PTXModule module =
+        parseOk(kernel("", ".reg .b64 %d; mov.b64 %d, " + text + "; ret;"));
+    return int64_t(module.ast().functions[0].instructions[0].operands[1].value);
+  };
+  EXPECT_EQ(value("-WARP_SZ*2"), -64);
+  EXPECT_EQ(value("((4+3)*2<<3|1)==113?0x1F:077"), 31);
+  EXPECT_EQ(value("0?2:1?3:4"), 3);
+  EXPECT_EQ(value("1-2*3-4"), -9);
+  EXPECT_EQ(value("-7/2"), -3);
+  EXPECT_EQ(value("-7 % 4"), 1);
+  EXPECT_EQ(value("(0-7 % 4)"), -3);
+  EXPECT_EQ(value("-7>>1"), -4);
+  EXPECT_EQ(value("-1>>70"), -1);
+  EXPECT_EQ(value("~0>>60"), 15);
+  EXPECT_EQ(value("(-1|0)>>63"), -1);
+  EXPECT_EQ(value("(.u64)-1>>63"), 1);
+  EXPECT_EQ(value("0x8000000000000000>>60"), 8);
+  EXPECT_EQ(value("-1<1U"), 0);
+  EXPECT_EQ(value("-1<1"), 1);
+  EXPECT_EQ(value("3&&2||0"), 1);
+  EXPECT_EQ(value("!5"), 0);
+  EXPECT_EQ(value("6^3&1"), 7);
+  EXPECT_THAT(firstError(kernel("", ".reg .b64 %d; mov.b64 %d, 1/0;")),
+              HasSubstr("divides by 0"));
+  EXPECT_THAT(firstError(kernel("", ".reg .b64 %d; mov.b64 %d, 1+;")),
+              HasSubstr("expected a number, found ';'"));
+}
+
+TEST(Parser, TakesExpressionsInInitialisersAndOffsets) {
+  PTXModule module = parseOk(
+      kernel("", "st.shared.b8 [s+4*2-1], 1; ret;", "sm_90a",
+             ".shared .b8 s[4*(1+1)]; .global .u32 g[2] = {1<<4, -2*3};\n"
+             ".global .u8 m[3] = {0xff(g), 0xff00(generic(g)+4), "
+             "0xff00(0x1234)};\n"));
+  const ast::Module &tree = module.ast();
+  EXPECT_EQ(tree.variables[0].size, 8u);
+  EXPECT_THAT(tree.variables[1].initialiser,
+              testing::ElementsAre(16, 0, 0, 0, 0xfa, 255, 255, 255));
+  const ast::Variable &m = tree.variables[2];
+  EXPECT_EQ(m.initialiser[2], 0x12);
+  ASSERT_EQ(m.relocations.size(), 2u);
+  EXPECT_EQ(m.relocations[0].mask, 0xffu);
+  EXPECT_EQ(m.relocations[1].mask, 0xff00u);
+  EXPECT_EQ(m.relocations[1].addend, 4);
+  EXPECT_EQ(tree.functions[0].instructions[0].operands[0].offset, 7);
+  EXPECT_THAT(
+      firstError(kernel("", "ret;", "sm_90a", ".global .u8 m = 0xfff(g);\n")),
+      HasSubstr("the mask of an initial value must be one byte"));
+}
+
+TEST(Parser, AnAliasNeedsItsFunction) {
+  EXPECT_THAT(firstError(kernel("", "ret;", "sm_90a",
+                                ".func f();\n.func h();\n.alias h, f;\n")),
+              HasSubstr("'h' is an alias of 'f', which the module does not "
+                        "define"));
 }
 
 TEST(Parser, VectorRegistersHaveTwoOrFourElements) {

@@ -209,6 +209,35 @@ TEST(Calls, GoThroughTables) {
     EXPECT_EQ(out[i], i * i);
 }
 
+TEST(Calls, GoToTheTargetsOfAList) {
+  auto out = compute(R"(
+  mov.u64 %d0, twice; setp.gt.u32 %p0, %t, 3; @%p0 mov.u64 %d0, more;
+  targets: .calltargets twice, more;
+  call (%r0), %d0, (%t), targets; st.global.b32 [%o], %r0;)",
+                     6, 6, R"(
+.func (.reg .b32 r) twice(.reg .b32 a) { add.u32 r, a, a; ret; }
+.func (.reg .b32 r) more(.reg .b32 a) { add.u32 r, a, 100; ret; }
+)");
+  EXPECT_THAT(out, ElementsAre(0, 2, 4, 6, 104, 105));
+  // An address from elsewhere, so that the list alone names the function.
+  EXPECT_THAT(messageOf("mov.u64 %d0, 0; targets: .calltargets square_sum;\n"
+                        "call (%r0), %d0, (%t, %t), targets;",
+                        kSquareSum, ErrorKind::InvalidOperation),
+              HasSubstr("where no function is"));
+}
+
+TEST(Calls, GoThroughAliases) {
+  auto out = compute("mov.u64 %d0, h; mov.u64 %d1, f; sub.u64 %d0, %d0, %d1;\n"
+                     "cvt.u32.u64 %r1, %d0; call (%r0), h, (%t);\n"
+                     "add.u32 %r0, %r0, %r1; st.global.b32 [%o], %r0;",
+                     3, 3, R"(
+.visible .func (.reg .b32 r) h(.reg .b32 a);
+.visible .func (.reg .b32 r) f(.reg .b32 a) { add.u32 r, a, 7; ret; }
+.alias h, f;
+)");
+  EXPECT_THAT(out, ElementsAre(7, 8, 9));
+}
+
 TEST(Calls, OfWhatIsNoFunctionAreErrors) {
   EXPECT_THAT(messageOf(replaced(kThroughTable, "[%d1];", "[%d1+8];"), kTable,
                         ErrorKind::InvalidOperation),
