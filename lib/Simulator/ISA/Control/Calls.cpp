@@ -174,9 +174,6 @@ bool decodeDirect(Decoder &d, Inst &i, const std::string &callee,
     i.fn = system->run;
     return true;
   }
-  if (std::string_view cure = cureOfMissing(callee); !cure.empty())
-    return d.fail("the simulator has no function '" + callee + "'; " +
-                  std::string(cure));
   return d.fail("calls '" + callee +
                 "', which the module does not define; link the module with "
                 "what defines it");

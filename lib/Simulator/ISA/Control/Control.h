@@ -26,18 +26,16 @@ struct CalledSite {
 };
 
 /// A function that the driver defines (CUDA C++ Programming Guide: formatted
-/// output, assertion).
+/// output, assertion, allocation, dynamic parallelism).
 struct SystemFunction {
   std::string_view name;
   std::initializer_list<uint64_t> parameterBytes;
   uint64_t resultBytes;
   Handler run;
+  std::string_view cure; ///< where a call is an error: what to do instead
 };
 /// Null for any other function.
 const SystemFunction *findSystemFunction(std::string_view name);
-/// What to do without a function that only the driver could define; empty for
-/// any other.
-std::string_view cureOfMissing(std::string_view name);
 
 } // namespace fp8::sim
 

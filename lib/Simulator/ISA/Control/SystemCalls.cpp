@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions that the CUDA driver defines: vprintf and __assertfail.
+// Functions that the CUDA driver defines: vprintf, __assertfail, and those that
+// the simulator lacks.
 
 #include "ISA/Access/Access.h"
 #include "ISA/Control/Control.h"
 #include "ISA/Control/Printf.h"
+#include "Program/Linker.h"
 
 #include <algorithm>
 #include <cstring>
@@ -128,30 +130,33 @@ Flow assertFail(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// Only a lane that calls it is at fault: destructors that nobody runs name
+/// `free`.
+Flow callMissing(Warp &w, const Inst &i, uint32_t mask) {
+  const std::string &name = CallOperands(*i.text).callee->name;
+  w.machine.error(ErrorKind::Unsupported,
+                  "the simulator has no function '" + name + "'; " +
+                      std::string(findSystemFunction(name)->cure),
+                  &w, &i, __builtin_ctz(mask), true);
+  return Flow::Next;
+}
+
 } // namespace
 
 const SystemFunction *fp8::sim::findSystemFunction(std::string_view name) {
+  constexpr std::string_view allocate =
+                                 "allocate on the host, and pass the address",
+                             launch = "launch from the host";
   static const SystemFunction functions[] = {
-      {"vprintf", {8, 8}, 4, vprintf},
-      {"__assertfail", {8, 8, 4, 8, 8}, 0, assertFail},
+      {"vprintf", {8, 8}, 4, vprintf, ""},
+      {"__assertfail", {8, 8, 4, 8, 8}, 0, assertFail, ""},
+      {"malloc", {8}, 8, callMissing, allocate},
+      {"free", {8}, 0, callMissing, allocate},
+      {"cudaLaunchDeviceV2", {8, 8}, 4, callMissing, launch},
+      {"cudaGetParameterBufferV2", {8, 12, 12, 4}, 8, callMissing, launch},
   };
   for (const SystemFunction &function : functions)
     if (function.name == name)
       return &function;
   return nullptr;
-}
-
-std::string_view fp8::sim::cureOfMissing(std::string_view name) {
-  static constexpr struct {
-    std::string_view name, cure;
-  } functions[] = {
-      {"malloc", "allocate on the host, and pass the address"},
-      {"free", "allocate on the host, and pass the address"},
-      {"cudaLaunchDeviceV2", "launch from the host"},
-      {"cudaGetParameterBufferV2", "launch from the host"},
-  };
-  for (auto [known, cure] : functions)
-    if (known == name)
-      return cure;
-  return "";
 }

@@ -256,7 +256,7 @@ TEST(Calls, WhatCannotBeCalledIsNamed) {
   };
   EXPECT_THAT(refused("call foo;", ".extern .func foo();\n"),
               HasSubstr("calls 'foo', which the module does not define"));
-  EXPECT_THAT(refused("call (%d0), malloc, (%d1);", ""),
+  EXPECT_THAT(refused("mov.u64 %d1, 8; call (%d0), malloc, (%d1);", ""),
               HasSubstr("no function 'malloc'; allocate on the host"));
   EXPECT_THAT(refused("call square_sum, (%t, %t);", kSquareSum),
               HasSubstr("gives 0 result(s), but the function has 1"));
@@ -268,6 +268,23 @@ TEST(Calls, WhatCannotBeCalledIsNamed) {
   // What is unknown in a function is found before anything runs.
   EXPECT_THAT(refused("call f, ();", ".func f() { frobnicate; }\n"),
               HasSubstr("unknown instruction 'frobnicate'"));
+}
+
+TEST(Calls, WhatIsMissingMayStayUncalled) {
+  // As the table of a class with a virtual destructor: nobody deletes one.
+  auto out = compute(R"(
+  mov.u64 %d1, table; ld.global.u64 %d2, [%d1];
+  proto: .callprototype (.reg .b32 _) _ (.reg .b32 _);
+  call (%r0), %d2, (%t), proto; st.global.b32 [%o], %r0;)",
+                     2, 2, R"(
+.extern .func free(.param .b64 p);
+.func (.reg .b32 r) get(.reg .b32 a) { add.u32 r, a, 1; ret; }
+.func (.reg .b32 r) destroy(.reg .b32 a) {
+  .reg .b64 %p; mov.u64 %p, 0; call free, (%p); mov.u32 r, 0; ret;
+}
+.global .u64 table[2] = {get, destroy};
+)");
+  EXPECT_THAT(out, ElementsAre(1, 2));
 }
 
 TEST(Calls, AssertionsFailWithTheirMessage) {
