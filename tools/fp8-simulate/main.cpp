@@ -7,8 +7,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -18,8 +20,10 @@
 
 namespace {
 constexpr const char *kPrefix = "fp8-simulate: ";
-constexpr int kUsage = 2;        ///< exit code for what the program never saw
-constexpr int kNotStarted = 127; ///< of the process that should become it
+constexpr int kUsage = 2;      ///< exit code for what the program never saw
+constexpr int kOfSignal = 128; ///< added to a signal, as shells do
+constexpr const char *kUsageLine =
+    "Usage: fp8-simulate [OPTIONS] PROGRAM [ARGUMENTS]\n";
 
 struct CommandLine {
   fp8::cuda::Settings settings;
@@ -33,6 +37,13 @@ std::string requireText(const std::string &path) {
       Json(path).dump(-1, ' ', false, Json::error_handler_t::replace);
   return Json::parse(text) == path ? "" : "must be UTF-8";
 }
+
+/// CLI11 does not know of the program.
+class UsageFormatter : public CLI::Formatter {
+  std::string make_usage(const CLI::App *, std::string) const override {
+    return kUsageLine;
+  }
+};
 
 void addOptions(CLI::App &app, CommandLine &line) {
   fp8::cuda::Settings &settings = line.settings;
@@ -97,28 +108,97 @@ std::filesystem::path libraryFolder() {
   return {};
 }
 
-/// Runs the program; its exit code, or 128 and the signal that ended it.
-int runProgram(const CommandLine &line, const std::string &folder) {
-  pid_t child = fork();
-  if (child == 0) {
-    const char *others = std::getenv("LD_LIBRARY_PATH");
-    std::string path =
-        folder + (others && *others ? ":" : "") + (others ? others : "");
-    setenv("LD_LIBRARY_PATH", path.c_str(), 1);
-    setenv(fp8::cuda::kSettingsVariable, toJson(line.settings).c_str(), 1);
-    std::vector<char *> arguments;
-    for (const std::string &argument : line.program)
-      arguments.push_back(const_cast<char *>(argument.c_str()));
-    arguments.push_back(nullptr);
-    execvp(arguments[0], arguments.data());
-    std::cerr << kPrefix << "error: cannot start '" << line.program[0]
-              << "': " << std::strerror(errno) << std::endl;
-    _exit(kNotStarted);
+/// The process that the program runs in; signals go there.
+volatile pid_t programProcess = 0;
+constexpr int kForwarded[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+
+/// The terminal sends its signals to the program, too.
+void forward(int signal, siginfo_t *info, void *) {
+  if (programProcess > 0 && info->si_code <= 0)
+    kill(programProcess, signal);
+}
+
+/// Signals that end this process end the program first, so that its findings
+/// are read and removed. They stay blocked; `before`: what was.
+void forwardSignals(sigset_t &before) {
+  struct sigaction action {};
+  action.sa_sigaction = forward;
+  action.sa_flags = SA_SIGINFO;
+  sigset_t forwarded;
+  sigemptyset(&forwarded);
+  for (int signal : kForwarded)
+    sigaddset(&forwarded, signal);
+  sigprocmask(SIG_BLOCK, &forwarded, &before);
+  for (int signal : kForwarded) {
+    struct sigaction present {};
+    sigaction(signal, nullptr, &present);
+    if (present.sa_handler != SIG_IGN) // as of nohup
+      sigaction(signal, &action, nullptr);
   }
-  int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) < 0)
-    return kUsage;
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/// Becomes the program. If it cannot, writes errno to `failure`.
+[[noreturn]] void becomeProgram(const CommandLine &line,
+                                const std::string &folder, int failure,
+                                const sigset_t &unblocked) {
+  for (int signal : kForwarded) {
+    struct sigaction present {};
+    sigaction(signal, nullptr, &present);
+    if (present.sa_sigaction == forward)
+      std::signal(signal, SIG_DFL);
+  }
+  sigprocmask(SIG_SETMASK, &unblocked, nullptr);
+  const char *others = std::getenv("LD_LIBRARY_PATH");
+  std::string path =
+      folder + (others && *others ? ":" : "") + (others ? others : "");
+  setenv("LD_LIBRARY_PATH", path.c_str(), 1);
+  setenv(fp8::cuda::kSettingsVariable, toJson(line.settings).c_str(), 1);
+  std::vector<char *> arguments;
+  for (const std::string &argument : line.program)
+    arguments.push_back(const_cast<char *>(argument.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  const int error = errno;
+  (void)!write(failure, &error, sizeof(error));
+  _exit(kUsage);
+}
+
+/// How the program ended.
+struct Ending {
+  int exitCode; ///< kOfSignal and the signal that ended it, if one did
+  bool bySignal;
+};
+
+/// Runs the program. Nothing if it cannot start, which it has said.
+std::optional<Ending> runProgram(const CommandLine &line,
+                                 const std::string &folder) {
+  int failure[2], error = 0, status = 0;
+  sigset_t unblocked;
+  if (pipe2(failure, O_CLOEXEC) != 0) {
+    std::cerr << kPrefix << "error: cannot make a pipe\n";
+    return std::nullopt;
+  }
+  forwardSignals(unblocked);
+  programProcess = fork();
+  if (programProcess == 0)
+    becomeProgram(line, folder, failure[1], unblocked);
+  sigprocmask(SIG_SETMASK, &unblocked, nullptr);
+  close(failure[1]);
+  const bool failed =
+      programProcess < 0 || read(failure[0], &error, sizeof(error)) > 0;
+  close(failure[0]);
+  while (programProcess > 0 && waitpid(programProcess, &status, 0) < 0 &&
+         errno == EINTR) {
+  }
+  programProcess = 0;
+  if (failed) {
+    std::cerr << kPrefix << "error: cannot start '" << line.program[0]
+              << "': " << std::strerror(error ? error : EAGAIN) << std::endl;
+    return std::nullopt;
+  }
+  if (WIFSIGNALED(status))
+    return Ending{kOfSignal + WTERMSIG(status), true};
+  return Ending{WEXITSTATUS(status), false};
 }
 
 /// The sum of what each process of the program wrote; none if none did.
@@ -135,9 +215,14 @@ readFindings(const std::filesystem::path &folder) {
   return sum;
 }
 
-int judge(const std::optional<fp8::cuda::Findings> &findings, int exitCode) {
-  if (!findings && exitCode == kNotStarted)
-    return kUsage; // it has said why
+int judge(const std::optional<fp8::cuda::Findings> &findings,
+          const Ending &ending) {
+  const int exitCode = ending.exitCode;
+  if (!findings && ending.bySignal) {
+    std::cerr << kPrefix << "error: signal " << exitCode - kOfSignal
+              << " ended the program before it called the simulated GPU\n";
+    return exitCode;
+  }
   if (!findings) {
     std::cerr << kPrefix
               << "error: the program did not call the simulated GPU; link it "
@@ -163,11 +248,16 @@ int main(int argc, char **argv) {
                "the program's, or 1 where a kernel breaks a rule.");
   app.set_version_flag("--version", FP8_VERSION);
   app.prefix_command();
+  app.formatter(std::make_shared<UsageFormatter>());
   addOptions(app, line);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) ? kUsage : 0;
+    if (error.get_exit_code() == int(CLI::ExitCodes::Success))
+      return app.exit(error);
+    std::cerr << kPrefix << "error: " << error.what()
+              << "; see fp8-simulate --help\n";
+    return kUsage;
   }
   line.program = app.remaining();
   if (!line.program.empty() && line.program[0] == "--")
@@ -193,8 +283,8 @@ int main(int argc, char **argv) {
     return kUsage;
   }
   line.settings.report = report;
-  int exitCode = runProgram(line, folder);
+  std::optional<Ending> ending = runProgram(line, folder);
   std::optional<fp8::cuda::Findings> findings = readFindings(report);
   std::filesystem::remove_all(report);
-  return judge(findings, exitCode);
+  return ending ? judge(findings, *ending) : kUsage;
 }
