@@ -61,6 +61,7 @@ constexpr Fact kFacts[] = {
     {cudaDevAttrComputePreemptionSupported, 1},
     {cudaDevAttrCooperativeLaunch, 1},
     {cudaDevAttrClusterLaunch, 1},
+    {cudaDevAttrHostRegisterSupported, 1},
     {cudaDevAttrMemoryPoolsSupported, 1},
     {CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 1},
     // What it lacks.
@@ -78,7 +79,6 @@ constexpr Fact kFacts[] = {
     {cudaDevAttrPageableMemoryAccess, 0},
     {cudaDevAttrConcurrentManagedAccess, 0},
     {cudaDevAttrCanUseHostPointerForRegisteredMem, 0},
-    {cudaDevAttrHostRegisterSupported, 0},
     {cudaDevAttrPageableMemoryAccessUsesHostPageTables, 0},
     {cudaDevAttrDirectManagedMemAccessFromHost, 0},
     {cudaDevAttrMaxPersistingL2CacheSize, 0},

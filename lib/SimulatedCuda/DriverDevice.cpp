@@ -49,6 +49,11 @@ FP8_CUDA_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice) {
   return CUDA_SUCCESS;
 }
 
+FP8_CUDA_API CUresult cuDeviceGetPCIBusId(char *id, int bytes,
+                                          CUdevice device) {
+  return toDriver(cudaDeviceGetPCIBusId(id, bytes, device));
+}
+
 FP8_CUDA_API CUresult cuDeviceTotalMem(size_t *bytes, CUdevice) {
   *bytes = Gpu::get().memory.limit();
   return CUDA_SUCCESS;

@@ -35,6 +35,36 @@ FP8_CUDA_API CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes,
   return toDriver(
       cudaMallocManaged(reinterpret_cast<void **>(address), bytes, flags));
 }
+FP8_CUDA_API CUresult cuMemAllocPitch(CUdeviceptr *address, size_t *pitch,
+                                      size_t width, size_t rows, unsigned) {
+  return toDriver(
+      cudaMallocPitch(reinterpret_cast<void **>(address), pitch, width, rows));
+}
+FP8_CUDA_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address,
+                                              size_t bytes, CUmemoryPool,
+                                              CUstream) {
+  return cuMemAlloc(address, bytes);
+}
+FP8_CUDA_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool,
+                                                CUdevice device) {
+  return toDriver(cudaDeviceGetDefaultMemPool(pool, device));
+}
+FP8_CUDA_API CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) {
+  return toDriver(cudaDeviceGetDefaultMemPool(pool, device));
+}
+FP8_CUDA_API CUresult cuMemPoolSetAttribute(CUmemoryPool pool,
+                                            CUmemPool_attribute attribute,
+                                            void *value) {
+  return toDriver(
+      cudaMemPoolSetAttribute(pool, cudaMemPoolAttr(attribute), value));
+}
+FP8_CUDA_API CUresult cuMemHostRegister(void *host, size_t bytes,
+                                        unsigned flags) {
+  return toDriver(cudaHostRegister(host, bytes, flags));
+}
+FP8_CUDA_API CUresult cuMemHostUnregister(void *host) {
+  return toDriver(cudaHostUnregister(host));
+}
 FP8_CUDA_API CUresult cuMemFree(CUdeviceptr address) {
   return toDriver(cudaFree(pointer(address)));
 }

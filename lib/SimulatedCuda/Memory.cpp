@@ -39,7 +39,8 @@ bool map(const Allocation &allocation) {
 }
 
 void unmap(const Allocation &allocation) {
-  if (allocation.reach == Reach::Device)
+  if (allocation.reach == Reach::Device ||
+      allocation.reach == Reach::Registered)
     return;
   Pages pages(allocation);
   munmap(hostView(pages.first), pages.bytes);
@@ -64,7 +65,7 @@ std::optional<uint64_t> Memory::allocate(uint64_t bytes, Reach reach,
     return std::nullopt;
   if (bytes)
     std::memset(device.data(*address), kUnwritten, bytes);
-  Allocation allocation{*address, bytes, reach, number};
+  Allocation allocation{*address, bytes, reach, number, *address};
   if (reach != Reach::Device && !map(allocation)) {
     device.release(*address);
     return std::nullopt;
@@ -76,7 +77,7 @@ std::optional<uint64_t> Memory::allocate(uint64_t bytes, Reach reach,
 }
 
 bool Memory::share(uint64_t address, uint64_t bytes) {
-  Allocation allocation{address, bytes, Reach::Managed, ++made};
+  Allocation allocation{address, bytes, Reach::Managed, ++made, address};
   if (!map(allocation))
     return false;
   all[address] = allocation;
@@ -86,11 +87,45 @@ bool Memory::share(uint64_t address, uint64_t bytes) {
 
 bool Memory::release(uint64_t address) {
   auto found = all.find(address);
-  if (found == all.end())
+  if (found == all.end() || found->second.reach == Reach::Registered)
     return false;
   unmap(found->second);
   all.erase(found);
   return device.release(address);
+}
+
+std::optional<uint64_t> Memory::registerHost(uint64_t host, uint64_t bytes) {
+  unsigned number = ++made;
+  auto address =
+      device.allocate("cudaHostRegister #" + std::to_string(number), bytes);
+  if (!address)
+    return std::nullopt;
+  all[*address] = {*address, bytes, Reach::Registered, number, host};
+  registered[host] = *address;
+  return address;
+}
+
+bool Memory::unregisterHost(uint64_t host) {
+  auto found = registered.find(host);
+  if (found == registered.end())
+    return false;
+  all.erase(found->second);
+  device.release(found->second);
+  registered.erase(found);
+  return true;
+}
+
+std::optional<uint64_t> Memory::findOnDevice(uint64_t host) const {
+  if (const Allocation *allocation = find(host))
+    return allocation->reach == Reach::Device ? std::nullopt
+                                              : std::optional<uint64_t>(host);
+  auto after = registered.upper_bound(host);
+  if (after == registered.begin())
+    return std::nullopt;
+  const auto &[start, address] = *std::prev(after);
+  return host - start < all.at(address).bytes
+             ? std::optional<uint64_t>(address + (host - start))
+             : std::nullopt;
 }
 
 const Allocation *Memory::find(uint64_t address) const {
@@ -129,7 +164,8 @@ uint8_t *Memory::onHost(uint64_t address, uint64_t bytes) {
     return nullptr;
   const Allocation *allocation = find(address);
   if (allocation && allocation->reach != Reach::Device)
-    return static_cast<uint8_t *>(hostView(address));
+    return static_cast<uint8_t *>(
+        hostView(allocation->host + (address - allocation->address)));
   return buffer->bytes.data() + (address - buffer->address);
 }
 
@@ -172,13 +208,15 @@ bool Memory::fill(uint64_t target, uint32_t pattern, unsigned patternBytes,
 void Memory::publish() {
   for (const auto &[address, allocation] : all)
     if (allocation.reach != Reach::Device && allocation.bytes)
-      std::memcpy(device.data(address), hostView(address), allocation.bytes);
+      std::memcpy(device.data(address), hostView(allocation.host),
+                  allocation.bytes);
 }
 
 void Memory::collect() {
   for (const auto &[address, allocation] : all)
     if (allocation.reach != Reach::Device && allocation.bytes)
-      std::memcpy(hostView(address), device.data(address), allocation.bytes);
+      std::memcpy(hostView(allocation.host), device.data(address),
+                  allocation.bytes);
 }
 
 Memory::Snapshot Memory::save() {

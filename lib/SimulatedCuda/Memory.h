@@ -14,9 +14,10 @@ namespace fp8::cuda {
 
 /// Who reaches an allocation.
 enum class Reach : uint8_t {
-  Device,  ///< kernels only: cudaMalloc
-  Managed, ///< kernels and the host: cudaMallocManaged
-  Pinned,  ///< likewise, and it lies on the host: cudaMallocHost
+  Device,     ///< kernels only: cudaMalloc
+  Managed,    ///< kernels and the host: cudaMallocManaged
+  Pinned,     ///< likewise, and it lies on the host: cudaMallocHost
+  Registered, ///< likewise, at another address: cudaHostRegister
 };
 
 /// What a copy or a fill asks of a range.
@@ -30,6 +31,7 @@ struct Allocation {
   uint64_t bytes = 0;
   Reach reach = Reach::Device;
   unsigned number = 0; ///< of all allocations, from 1 on
+  uint64_t host = 0;   ///< where the host reaches it, if it does
 };
 
 class Memory {
@@ -49,6 +51,14 @@ public:
   /// Lets the host reach `bytes` bytes of the device, such as a `__managed__`
   /// variable, at the same address. False where that place is taken.
   bool share(uint64_t address, uint64_t bytes);
+
+  /// Lets kernels reach `bytes` bytes of the host; its address on the device,
+  /// or nothing when the memory is exhausted.
+  std::optional<uint64_t> registerHost(uint64_t host, uint64_t bytes);
+  /// False where no registered memory starts at `host`.
+  bool unregisterHost(uint64_t host);
+  /// Where the device reaches what the host reaches at `host`, if it does.
+  std::optional<uint64_t> findOnDevice(uint64_t host) const;
 
   /// The allocation that has `address`, or null.
   const Allocation *find(uint64_t address) const;
@@ -90,6 +100,8 @@ private:
   bool initcheck;
   unsigned made = 0;
   std::map<uint64_t, Allocation> all; ///< by address
+  std::map<uint64_t, uint64_t>
+      registered; ///< the address of memory of the host
 
   /// Where the host reads and writes the bytes at `address`, or null.
   uint8_t *onHost(uint64_t address, uint64_t bytes);

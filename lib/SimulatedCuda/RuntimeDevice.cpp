@@ -3,7 +3,10 @@
 // The CUDA runtime: devices, errors, versions, limits.
 #include "Operations.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <map>
 
 using namespace fp8::cuda;
 
@@ -129,8 +132,47 @@ FP8_CUDA_API cudaError_t cudaDeviceReset() {
   return onGpu([](Gpu &) { return cudaSuccess; });
 }
 
-FP8_CUDA_API cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) {
-  return onGpu([](Gpu &) { return cudaSuccess; });
+/// They limit nothing here. At first they are those of a GPU, in bytes or
+/// launches.
+static std::map<cudaLimit, size_t> limits = {
+    {cudaLimitStackSize, 1024},
+    {cudaLimitPrintfFifoSize, 1 << 20},
+    {cudaLimitMallocHeapSize, 8 << 20},
+    {cudaLimitDevRuntimeSyncDepth, 2},
+    {cudaLimitDevRuntimePendingLaunchCount, 2048},
+    {cudaLimitMaxL2FetchGranularity, 128},
+    {cudaLimitPersistingL2CacheSize, 0},
+};
+
+FP8_CUDA_API cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+  return onGpu([&](Gpu &) {
+    if (!limits.count(limit))
+      return cudaErrorUnsupportedLimit;
+    limits[limit] = value;
+    return cudaSuccess;
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaDeviceGetLimit(size_t *value, cudaLimit limit) {
+  return onGpu([&](Gpu &) {
+    if (!limits.count(limit))
+      return cudaErrorUnsupportedLimit;
+    *value = limits[limit];
+    return cudaSuccess;
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaDeviceGetPCIBusId(char *id, int bytes,
+                                               int device) {
+  return onGpu([&](Gpu &) {
+    if (device)
+      return cudaErrorInvalidDevice;
+    // As the attributes of the bus say.
+    if (!id ||
+        std::snprintf(id, size_t(std::max(bytes, 0)), "0000:00:00.0") >= bytes)
+      return cudaErrorInvalidValue;
+    return cudaSuccess;
+  });
 }
 
 FP8_CUDA_API cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
@@ -217,6 +259,15 @@ constexpr StatusText kStatuses[] = {
     {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize",
      "CUDA_ERROR_INVALID_CLUSTER_SIZE",
      "a kernel launch error has occurred due to cluster misconfiguration"},
+    {cudaErrorHostMemoryAlreadyRegistered,
+     "cudaErrorHostMemoryAlreadyRegistered",
+     "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+     "part or all of the requested memory range is already mapped"},
+    {cudaErrorHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered",
+     "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
+     "pointer does not correspond to a registered memory region"},
+    {cudaErrorUnsupportedLimit, "cudaErrorUnsupportedLimit",
+     "CUDA_ERROR_UNSUPPORTED_LIMIT", "limit is not supported on this device"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "CUDA_ERROR_NOT_SUPPORTED",
      "operation not supported"},
 };

@@ -127,6 +127,19 @@ FP8_CUDA_API cudaError_t __cudaGetKernel(cudaKernel_t *handle,
   return cudaSuccess;
 }
 
+FP8_CUDA_API cudaError_t cudaGetKernel(cudaKernel_t *handle,
+                                       const void *function) {
+  return onKernel(function, [&](Gpu &, Kernel &kernel) {
+    *handle = reinterpret_cast<cudaKernel_t>(&kernel);
+    return cudaSuccess;
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaGetFuncBySymbol(cudaFunction_t *handle,
+                                             const void *function) {
+  return cudaGetKernel(reinterpret_cast<cudaKernel_t *>(handle), function);
+}
+
 FP8_CUDA_API cudaError_t cudaLaunchKernel(const void *function, dim3 grid,
                                           dim3 block, void **arguments,
                                           size_t shared, cudaStream_t stream) {
@@ -164,17 +177,29 @@ FP8_CUDA_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config,
   return launch(function, request);
 }
 
-FP8_CUDA_API cudaError_t cudaLaunchHostFunc(cudaStream_t stream,
-                                            cudaHostFn_t function, void *data) {
+/// Calls a function of the host when it is the stream's turn.
+template <typename Call>
+static cudaError_t enqueueCall(cudaStream_t stream, Call call) {
   return onGpu([&](Gpu &gpu) {
     Stream *found = gpu.streams.find(stream);
     if (!found)
       return cudaErrorInvalidResourceHandle;
-    return gpu.streams.enqueue(*found, [=] {
-      function(data);
+    return gpu.streams.enqueue(*found, [call] {
+      call();
       return cudaSuccess;
     });
   });
+}
+
+FP8_CUDA_API cudaError_t cudaLaunchHostFunc(cudaStream_t stream,
+                                            cudaHostFn_t function, void *data) {
+  return enqueueCall(stream, [=] { function(data); });
+}
+
+FP8_CUDA_API cudaError_t cudaStreamAddCallback(cudaStream_t stream,
+                                               cudaStreamCallback_t function,
+                                               void *data, unsigned) {
+  return enqueueCall(stream, [=] { function(stream, cudaSuccess, data); });
 }
 
 FP8_CUDA_API cudaError_t cudaFuncSetAttribute(const void *function,

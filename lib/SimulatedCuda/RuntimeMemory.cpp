@@ -8,10 +8,6 @@
 using namespace fp8::cuda;
 
 namespace {
-void *at(const void *base, size_t offset) {
-  return const_cast<char *>(static_cast<const char *>(base)) + offset;
-}
-
 /// The address of a `__device__` or `__constant__` variable.
 cudaError_t findSymbol(Gpu &gpu, const void *symbol, size_t offset,
                        size_t bytes, uint64_t &address) {
@@ -36,12 +32,6 @@ FP8_CUDA_API cudaError_t cudaMallocAsync(void **pointer, size_t bytes,
   return cudaMalloc(pointer, bytes);
 }
 
-FP8_CUDA_API cudaError_t cudaMallocPitch(void **pointer, size_t *pitch,
-                                         size_t width, size_t rows) {
-  *pitch = (width + 511) / 512 * 512;
-  return cudaMalloc(pointer, *pitch * rows);
-}
-
 FP8_CUDA_API cudaError_t cudaMallocManaged(void **pointer, size_t bytes,
                                            unsigned) {
   return onGpu([&](Gpu &gpu) {
@@ -62,9 +52,29 @@ FP8_CUDA_API cudaError_t cudaMallocHost(void **pointer, size_t bytes) {
 FP8_CUDA_API cudaError_t cudaHostGetDevicePointer(void **device, void *host,
                                                   unsigned) {
   return onGpu([&](Gpu &gpu) {
-    *device = host;
-    return gpu.memory.find(addressOf(host)) ? cudaSuccess
-                                            : cudaErrorInvalidValue;
+    auto found = gpu.memory.findOnDevice(addressOf(host));
+    *device = reinterpret_cast<void *>(found.value_or(0));
+    return found ? cudaSuccess : cudaErrorInvalidValue;
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaHostRegister(void *host, size_t bytes, unsigned) {
+  return onGpu([&](Gpu &gpu) {
+    if (!host || !bytes)
+      return cudaErrorInvalidValue;
+    if (gpu.memory.findOnDevice(addressOf(host)))
+      return cudaErrorHostMemoryAlreadyRegistered;
+    return gpu.memory.registerHost(addressOf(host), bytes)
+               ? cudaSuccess
+               : cudaErrorMemoryAllocation;
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaHostUnregister(void *host) {
+  return onGpu([&](Gpu &gpu) {
+    return gpu.memory.unregisterHost(addressOf(host))
+               ? cudaSuccess
+               : cudaErrorHostMemoryNotRegistered;
   });
 }
 
@@ -108,26 +118,6 @@ FP8_CUDA_API cudaError_t cudaMemcpyPeerAsync(void *target, int,
   return cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream);
 }
 
-FP8_CUDA_API cudaError_t cudaMemcpy2DAsync(void *target, size_t targetPitch,
-                                           const void *source,
-                                           size_t sourcePitch, size_t width,
-                                           size_t rows, cudaMemcpyKind kind,
-                                           cudaStream_t stream) {
-  return onGpu([&](Gpu &gpu) {
-    return copyRows(gpu, {addressOf(target), targetPitch},
-                    {addressOf(source), sourcePitch}, width, rows, kind,
-                    stream);
-  });
-}
-
-FP8_CUDA_API cudaError_t cudaMemcpy2D(void *target, size_t targetPitch,
-                                      const void *source, size_t sourcePitch,
-                                      size_t width, size_t rows,
-                                      cudaMemcpyKind kind) {
-  return cudaMemcpy2DAsync(target, targetPitch, source, sourcePitch, width,
-                           rows, kind, nullptr);
-}
-
 FP8_CUDA_API cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes,
                                          cudaStream_t stream) {
   return onGpu([&](Gpu &gpu) {
@@ -137,28 +127,6 @@ FP8_CUDA_API cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes,
 
 FP8_CUDA_API cudaError_t cudaMemset(void *target, int value, size_t bytes) {
   return cudaMemsetAsync(target, value, bytes, nullptr);
-}
-
-FP8_CUDA_API cudaError_t cudaMemset2DAsync(void *target, size_t pitch,
-                                           int value, size_t width, size_t rows,
-                                           cudaStream_t stream) {
-  if (width > pitch && rows)
-    return onGpu([&](Gpu &gpu) {
-      return gpu.fail(cudaErrorInvalidValue,
-                      "a fill has rows of " + std::to_string(width) +
-                          " bytes, more than their pitch of " +
-                          std::to_string(pitch));
-    });
-  for (size_t row = 0; row < rows; ++row)
-    if (cudaError_t status =
-            cudaMemsetAsync(at(target, row * pitch), value, width, stream))
-      return status;
-  return cudaSuccess;
-}
-
-FP8_CUDA_API cudaError_t cudaMemset2D(void *target, size_t pitch, int value,
-                                      size_t width, size_t rows) {
-  return cudaMemset2DAsync(target, pitch, value, width, rows, nullptr);
 }
 
 FP8_CUDA_API cudaError_t cudaMemcpyToSymbolAsync(const void *symbol,
@@ -225,7 +193,9 @@ FP8_CUDA_API cudaError_t cudaPointerGetAttributes(
     cudaPointerAttributes *attributes, const void *pointer) {
   return onGpu([&](Gpu &gpu) {
     *attributes = {};
-    const Allocation *allocation = gpu.memory.find(addressOf(pointer));
+    auto onDevice = gpu.memory.findOnDevice(addressOf(pointer));
+    const Allocation *allocation =
+        gpu.memory.find(onDevice.value_or(addressOf(pointer)));
     attributes->type =
         !allocation                           ? cudaMemoryTypeUnregistered
         : allocation->reach == Reach::Device  ? cudaMemoryTypeDevice
@@ -233,11 +203,42 @@ FP8_CUDA_API cudaError_t cudaPointerGetAttributes(
                                               : cudaMemoryTypeHost;
     void *place = const_cast<void *>(pointer);
     if (allocation)
-      attributes->devicePointer = place;
+      attributes->devicePointer =
+          onDevice ? reinterpret_cast<void *>(*onDevice) : place;
     if (!allocation || allocation->reach != Reach::Device)
       attributes->hostPointer = place;
     return cudaSuccess;
   });
+}
+
+// The one pool of memory is that of cudaMalloc, which keeps nothing.
+
+FP8_CUDA_API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool,
+                                                     int device) {
+  static char handle;
+  return onGpu([&](Gpu &) {
+    *pool = reinterpret_cast<cudaMemPool_t>(&handle);
+    return device ? cudaErrorInvalidDevice : cudaSuccess;
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device) {
+  return cudaDeviceGetDefaultMemPool(pool, device);
+}
+
+FP8_CUDA_API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr,
+                                                 void *) {
+  return onGpu([](Gpu &) { return cudaSuccess; });
+}
+
+FP8_CUDA_API cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) {
+  return onGpu([](Gpu &) { return cudaSuccess; });
+}
+
+FP8_CUDA_API cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes,
+                                                 cudaMemPool_t,
+                                                 cudaStream_t stream) {
+  return cudaMallocAsync(pointer, bytes, stream);
 }
 
 FP8_CUDA_API cudaError_t cudaMemPrefetchAsync(const void *, size_t,

@@ -68,6 +68,13 @@ FP8_CUDA_API cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return onStream(stream, [](Gpu &, Stream &) { return cudaSuccess; });
 }
 
+/// All attributes say only where or when work runs.
+FP8_CUDA_API cudaError_t cudaStreamSetAttribute(cudaStream_t stream,
+                                                cudaStreamAttrID,
+                                                const cudaStreamAttrValue *) {
+  return cudaStreamSynchronize(stream);
+}
+
 FP8_CUDA_API cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return cudaStreamSynchronize(stream);
 }

@@ -102,6 +102,25 @@ TEST(Memory, SharesWhatTheHostReaches) {
   EXPECT_TRUE(memory.allocate(1, Reach::Pinned, "pinned"));
 }
 
+TEST(Memory, RegistersWhatTheHostHas) {
+  Memory memory(1 << 20, /*initcheck=*/false);
+  uint32_t host[4] = {1, 2, 3, 4}, out = 0;
+  uint64_t address = *memory.registerHost(at(host), sizeof(host));
+  EXPECT_EQ(memory.findOnDevice(at(host + 3)), address + 12);
+  EXPECT_EQ(memory.findOnDevice(at(host + 4)), std::nullopt);
+  memory.publish();
+  EXPECT_EQ(memory.device.data(address)[8], 3);
+  memory.device.data(address)[8] = 9;
+  memory.collect();
+  EXPECT_EQ(host[2], 9u);
+  EXPECT_TRUE(memory.copy(at(&out), address + 8, sizeof(out)));
+  EXPECT_EQ(out, 9u);
+  EXPECT_FALSE(memory.release(address)); // it is no allocation
+  EXPECT_TRUE(memory.unregisterHost(at(host)));
+  EXPECT_FALSE(memory.unregisterHost(at(host)));
+  EXPECT_EQ(memory.findOnDevice(at(host)), std::nullopt);
+}
+
 TEST(Memory, FindsDifferencesFromASnapshot) {
   Memory memory(1 << 20, /*initcheck=*/false);
   uint64_t a = *memory.allocate(16, Reach::Device, "cudaMalloc");

@@ -95,6 +95,77 @@ static void memories() {
   std::printf("rows: %s %s %s\n", text[0], text[1], text[2]);
 }
 
+static void registered() {
+  std::vector<int> host(4, 1);
+  int *device = nullptr;
+  CHECK(cudaHostRegister(host.data(), 4 * sizeof(int), cudaHostRegisterMapped));
+  CHECK(cudaHostGetDevicePointer(&device, host.data() + 2, 0));
+  addTo<<<1, 1>>>(device, 6);
+  CHECK(cudaDeviceSynchronize());
+  cudaPointerAttributes attributes;
+  CHECK(cudaPointerGetAttributes(&attributes, host.data() + 2));
+  std::printf("registered: %d %d, %d %d\n", host[1], host[2],
+              attributes.type == cudaMemoryTypeHost,
+              attributes.devicePointer == device);
+  CHECK(cudaHostUnregister(host.data()));
+  std::printf("twice: %s\n", cudaGetErrorName(cudaHostUnregister(host.data())));
+  (void)cudaGetLastError();
+}
+
+static void slices() {
+  constexpr size_t width = 3, rows = 2, depth = 2;
+  cudaPitchedPtr whole;
+  char text[depth][rows][width + 1] = {};
+  CHECK(cudaMalloc3D(&whole, make_cudaExtent(width, rows, depth)));
+  CHECK(cudaMemset3D(whole, 'z', make_cudaExtent(width, rows, depth)));
+  cudaMemcpy3DParms job{};
+  job.srcPtr = make_cudaPitchedPtr(const_cast<char *>("yy"), 2, 2, 1);
+  job.dstPtr = whole;
+  job.dstPos = make_cudaPos(1, 1, 1);
+  job.extent = make_cudaExtent(2, 1, 1);
+  job.kind = cudaMemcpyHostToDevice;
+  CHECK(cudaMemcpy3D(&job));
+  job = {};
+  job.srcPtr = whole;
+  job.dstPtr = make_cudaPitchedPtr(text, width + 1, width, rows);
+  job.extent = make_cudaExtent(width, rows, depth);
+  job.kind = cudaMemcpyDeviceToHost;
+  CHECK(cudaMemcpy3D(&job));
+  std::printf("slices: %s %s %s %s\n", text[0][0], text[0][1], text[1][0],
+              text[1][1]);
+}
+
+static void handles() {
+  size_t before = 0, after = 0;
+  CHECK(cudaDeviceGetLimit(&before, cudaLimitStackSize));
+  CHECK(cudaDeviceSetLimit(cudaLimitStackSize, 4096));
+  CHECK(cudaDeviceGetLimit(&after, cudaLimitStackSize));
+  char bus[16];
+  CHECK(cudaDeviceGetPCIBusId(bus, sizeof(bus), 0));
+  std::printf("limits: %zu %zu, bus %s\n", before, after, bus);
+  cudaMemPool_t pool;
+  uint64_t threshold = ~uint64_t(0);
+  int *out = nullptr, value = 5, result = 0;
+  CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+  CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+  CHECK(cudaMallocFromPoolAsync((void **)&out, sizeof(int), pool, nullptr));
+  CHECK(cudaMemset(out, 0, sizeof(int)));
+  cudaKernel_t kernel;
+  cudaFunction_t function;
+  void *arguments[] = {&out, &value};
+  CHECK(cudaGetKernel(&kernel, addTo));
+  CHECK(cudaGetFuncBySymbol(&function, (const void *)addTo));
+  CHECK(cudaLaunchKernel((const void *)kernel, dim3(1), dim3(1), arguments, 0, nullptr));
+  CHECK(cudaLaunchKernel((const void *)function, dim3(1), dim3(1), arguments, 0, nullptr));
+  CHECK(cudaMemcpy(&result, out, sizeof(int), cudaMemcpyDeviceToHost));
+  std::printf("by handles: %d\n", result);
+  cudaStreamAttrValue attribute{};
+  CHECK(cudaStreamSetAttribute(nullptr, cudaStreamAttributeAccessPolicyWindow, &attribute));
+  CHECK(cudaStreamAddCallback(
+      nullptr, [](cudaStream_t, cudaError_t, void *text) { std::printf("%s\n", (const char *)text); },
+      const_cast<char *>("called back"), 0));
+}
+
 static void graphs() {
   int *out = nullptr, value = -1;
   CHECK(cudaMalloc(&out, sizeof(int)));
@@ -184,6 +255,9 @@ static void kernels() {
 int main() {
   variables();
   memories();
+  registered();
+  slices();
+  handles();
   graphs();
   kernels();
   CHECK(cudaGetLastError());
