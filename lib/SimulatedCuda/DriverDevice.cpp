@@ -4,6 +4,8 @@
 #include "Operations.h"
 
 #include <cstring>
+#include <dlfcn.h>
+#include <string_view>
 
 using namespace fp8::cuda;
 
@@ -121,6 +123,18 @@ FP8_CUDA_API CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext) {
 
 FP8_CUDA_API CUresult cuCtxSynchronize() {
   return toDriver(cudaDeviceSynchronize());
+}
+
+FP8_CUDA_API CUresult cuGetExportTable(const void **table, const CUuuid *) {
+  *table = nullptr;
+  // NVRTC asks for one, and does without it.
+  constexpr std::string_view goesOn = "/libnvrtc";
+  Dl_info caller;
+  if (dladdr(__builtin_return_address(0), &caller) &&
+      std::string_view(caller.dli_fname).find(goesOn) != std::string_view::npos)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  return toDriver(
+      onGpu([](Gpu &gpu) { return gpu.refuse("cuGetExportTable"); }));
 }
 
 FP8_CUDA_API CUresult cuGetProcAddress(const char *symbol, void **function, int,

@@ -3,6 +3,7 @@
 // The CUDA driver: modules, libraries, kernels.
 #include "Operations.h"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -12,13 +13,41 @@ namespace {
 /// The text of files that modules were loaded from.
 std::vector<std::unique_ptr<std::string>> texts;
 
-cudaError_t loadModule(Gpu &gpu, const void *image, Module *&module) {
+/// How a program wants its text to be compiled; all of it is ignored but the
+/// buffer for messages.
+struct JitOptions {
+  unsigned count = 0;
+  const CUjit_option *names = nullptr;
+  void **values = nullptr;
+
+  void **find(CUjit_option name) const {
+    for (unsigned i = 0; i < count; ++i)
+      if (names[i] == name)
+        return &values[i];
+    return nullptr;
+  }
+  /// The size becomes that of the message, with its end.
+  void log(const std::string &message) const {
+    void **buffer = find(CU_JIT_ERROR_LOG_BUFFER),
+         **size = find(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+    const size_t room = buffer && *buffer && size ? addressOf(*size) : 0;
+    if (!room)
+      return;
+    char *text = static_cast<char *>(*buffer);
+    text[message.copy(text, room - 1)] = '\0';
+    *size = reinterpret_cast<void *>(std::min(message.size() + 1, room));
+  }
+};
+
+cudaError_t loadModule(Gpu &gpu, const void *image, const JitOptions &options,
+                       Module *&module) {
   module = gpu.modules.add(image);
   auto error = gpu.modules.load(*module);
   if (!error)
     return cudaSuccess;
   gpu.modules.remove(module);
   module = nullptr;
+  options.log(error->message);
   return gpu.fail(cudaErrorInvalidPtx, error->message);
 }
 
@@ -53,10 +82,11 @@ Module *moduleOf(void *handle) { return static_cast<Module *>(handle); }
 
 /// Loads what `image` points to, as a module or a library.
 template <typename Handle>
-CUresult loadImage(Handle *handle, const void *image) {
+CUresult loadImage(Handle *handle, const void *image,
+                   const JitOptions &options = {}) {
   return toDriver(onGpu([&](Gpu &gpu) {
     Module *module = nullptr;
-    cudaError_t status = loadModule(gpu, image, module);
+    cudaError_t status = loadModule(gpu, image, options, module);
     *handle = reinterpret_cast<Handle>(module);
     return status;
   }));
@@ -77,8 +107,9 @@ FP8_CUDA_API CUresult cuModuleLoadData(CUmodule *module, const void *image) {
   return loadImage(module, image);
 }
 FP8_CUDA_API CUresult cuModuleLoadDataEx(CUmodule *module, const void *image,
-                                         unsigned, CUjit_option *, void **) {
-  return loadImage(module, image);
+                                         unsigned count, CUjit_option *options,
+                                         void **values) {
+  return loadImage(module, image, {count, options, values});
 }
 FP8_CUDA_API CUresult cuModuleLoadFatBinary(CUmodule *module,
                                             const void *image) {
@@ -109,9 +140,10 @@ FP8_CUDA_API CUresult cuModuleGetGlobal(CUdeviceptr *address, size_t *bytes,
 }
 
 FP8_CUDA_API CUresult cuLibraryLoadData(CUlibrary *library, const void *image,
-                                        CUjit_option *, void **, unsigned,
-                                        CUlibraryOption *, void **, unsigned) {
-  return loadImage(library, image);
+                                        CUjit_option *options, void **values,
+                                        unsigned count, CUlibraryOption *,
+                                        void **, unsigned) {
+  return loadImage(library, image, {count, options, values});
 }
 FP8_CUDA_API CUresult cuLibraryLoadFromFile(CUlibrary *library,
                                             const char *path, CUjit_option *,
