@@ -3,8 +3,6 @@
 // The CUDA runtime: memory.
 #include "Operations.h"
 
-#include <cstring>
-
 using namespace fp8::cuda;
 
 namespace {
