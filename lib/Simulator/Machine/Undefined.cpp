@@ -7,6 +7,8 @@
 #include "Machine/Machine.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 using namespace fp8::sim;
 
@@ -150,7 +152,65 @@ void Warp::leaveAll(const Inst &inst, int lane, OriginId origin) {
       left.push_back({uint32_t(inst.pd[i]), true, lane, all});
 }
 
+/// The elements of a result that undefined bits of a source decide, a bit each.
+static uint32_t decided(const Elements &elements, Elements::Source source,
+                        uint64_t undefined) {
+  if (!source.bits)
+    return (1u << elements.count) - 1;
+  uint32_t found = 0;
+  const unsigned count =
+      std::min(elements.count - source.first, 64 / source.bits);
+  for (unsigned n = 0; n < count; ++n)
+    if (undefined >> (n * source.bits) << (64 - source.bits))
+      found |= 1u << (n + source.first);
+  return found;
+}
+
+void Warp::spreadElements(const Inst &inst, uint32_t mask) {
+  const Elements &elements = inst.elements;
+  std::array<uint32_t, 32> found{};
+  std::array<OriginId, 32> origins{};
+  auto add = [&](int l, uint32_t which, OriginId origin) {
+    found[size_t(l)] |= which;
+    if (which && !origins[size_t(l)])
+      origins[size_t(l)] = origin;
+  };
+  auto addRow = [&](uint32_t row, Elements::Source source) {
+    forLanes(undefinedLanes(&row, 1, mask), [&](int l) {
+      const UndefinedBits bits = undefinedBits(inst, row, l);
+      add(l, decided(elements, source, bits.bits[0]), bits.origin);
+    });
+  };
+  for (unsigned i = 0; i < inst.sources; ++i)
+    addRow(inst.s[i], i < std::size(elements.sources) ? elements.sources[i]
+                                                      : Elements::Source{});
+  for (uint32_t n = 0; n < inst.listCount; ++n)
+    addRow(machine.program.lists[inst.list + n],
+           {64, uint8_t(elements.count - 1 - n)});
+  for (unsigned i = 0; i < inst.predicateSources; ++i)
+    forLanes(mask, [&](int l) {
+      if (OriginId origin = predicateOrigin(inst, inst.p[i], l))
+        add(l, decided(elements, {}, 0), origin);
+    });
+  const uint64_t element = ~uint64_t(0) >> (64 - elements.bits);
+  forLanes(mask, [&](int l) {
+    const UndefinedBits all = UndefinedBits::all(origins[size_t(l)]);
+    UndefinedBits some{{}, all.origin};
+    for (unsigned n = 0; n < elements.count; ++n) {
+      if (!(found[size_t(l)] >> n & 1))
+        continue;
+      some.bits[0] |= element << (n * elements.bits);
+      if (n < inst.predicateDestinations && inst.pd[n] >= 0)
+        left.push_back({uint32_t(inst.pd[n]), true, l, all});
+    }
+    if (inst.destinations && some.any())
+      left.push_back({inst.d[0], false, l, some});
+  });
+}
+
 void Warp::spread(const Inst &inst, uint32_t mask) {
+  if (inst.elements.count)
+    return spreadElements(inst, mask);
   uint32_t whole = 0; // lanes in which all results are undefined
   auto make = [&](int lane, OriginId origin) {
     if (origin && !(whole >> lane & 1)) {

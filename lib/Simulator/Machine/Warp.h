@@ -213,6 +213,7 @@ private:
   OriginId predicateOrigin(const Inst &inst, uint32_t index, int lane);
   /// Before an instruction that computes: what is undefined of its results.
   void spread(const Inst &inst, uint32_t mask);
+  void spreadElements(const Inst &inst, uint32_t mask);
   void leaveAll(const Inst &inst, int lane, OriginId origin);
   /// After the instruction: makes it so.
   void takeLeft();

@@ -51,6 +51,22 @@ struct RowRange {
   uint32_t first = 0, count = 0;
 };
 
+/// Of what computes each element of a packed result by itself: which elements
+/// of the operands decide it.
+struct Elements {
+  /// The operand has elements of so many bits. The lowest one decides element
+  /// `first` of the result, the next one the element above. 0 bits: the operand
+  /// decides all elements.
+  struct Source {
+    uint8_t bits = 0, first = 0;
+  };
+  uint8_t count = 0; ///< of the result; 0: each operand decides all of it
+  uint8_t bits = 0;  ///< of one in the result; each predicate is one element
+  /// Operands behind these decide all elements. Those of a list decide one
+  /// each, the first operand the highest element.
+  Source sources[3];
+};
+
 struct Inst {
   Handler fn = nullptr;
   int32_t guard = -1;
@@ -68,6 +84,7 @@ struct Inst {
   /// operand, as these choose: sources and predicate sources, a bit each.
   bool bitwise = false;
   uint8_t choosers = 0, choosingPredicates = 0;
+  Elements elements;
   bool checksList = false; ///< the handler itself asks which registers of the
                            ///< list are undefined
   uint8_t addresses = 0;   ///< sources, a bit each

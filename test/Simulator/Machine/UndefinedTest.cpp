@@ -244,6 +244,64 @@ TEST(Undefined, WhatDoesNotDependOnItIsDefined) {
   }
 }
 
+TEST(Undefined, PackedNumbersHandItOnEachByItself) {
+  const std::string half = "mov.b16 %h1, 0x3c00; mov.b32 %r41, {%h1, %h10};\n";
+  const std::string halves = "mov.b32 {%h2, %h3}, %r1; cvt.u32.u16 %r2, %h2; "
+                             "cvt.u32.u16 %r3, %h3;";
+  const std::string bytes = "and.b32 %r2, %r1, 0xff; and.b32 %r3, %r1, 0xff00;";
+  const std::string predicates =
+      "selp.b32 %r2, 1, 0, %p1; selp.b32 %r3, 1, 0, %p2;";
+  // They define %r2 and leave %r3 undefined.
+  for (const std::string &text : {
+           half + "add.rn.f16x2 %r1, %r41, %r41;" + halves,
+           half + "fma.rn.bf16x2 %r1, %r41, %r41, %r41;" + halves,
+           half + "abs.f16x2 %r1, %r41;" + halves,
+           half + "ex2.approx.f16x2 %r1, %r41;" + halves,
+           half + "max.s16x2 %r1, %r41, %r41;" + halves,
+           half + "add.u16x2 %r1, 3, %r41;" + halves,
+           half + "vmax2.u32.u32.u32 %r1, %r41, %r41, 0;" + halves,
+           half + "set.eq.f16x2.f16x2 %r1, %r41, %r41;" + halves,
+           half + "setp.eq.f16x2 %p1|%p2, %r41, %r41;" + predicates,
+           half +
+               "cvt.rn.satfinite.e5m2x2.f16x2 %h4, %r41; "
+               "cvt.u32.u16 %r1, %h4;" +
+               bytes,
+           "cvt.rn.bf16x2.f32 %r1, %f20, 0f3f800000;" + halves,
+           // As Triton converts a single number.
+           "cvt.rn.satfinite.e4m3x2.f32 %h4, %f20, 0f3f800000; "
+           "cvt.u32.u16 %r1, %h4;" +
+               bytes,
+           "cvt.rn.satfinite.e4m3x2.f32 %h4, %f20, 0f3f800000; "
+           "cvt.rn.f16x2.e4m3x2 %r1, %h4;" +
+               halves,
+           "mov.f32 %f1, 0f3f800000; cvt.rs.satfinite.e4m3x4.f32 %r1, "
+           "{%f20, %f20, %f20, %f1}, 5;" +
+               bytes,
+           "cvt.pack.sat.s8.s32.b32 %r1, %r40, 5, 0;" + bytes,
+           "cvt.pack.sat.s8.s32.b32 %r4, 6, 5, %r40; shr.u32 %r1, %r4, 8;" +
+               bytes,
+           std::string("mov.u32 %r5, 7; mov.b64 %d1, {%r5, %r40}; "
+                       "add.rn.f32x2 %d2, %d1, %d1; mov.b64 {%r2, %r3}, %d2;"),
+       }) {
+    SCOPED_TRACE(text);
+    Report report = reportOf(text + "\nst.global.b32 [%o], %r2;");
+    EXPECT_TRUE(report.ok()) << report.str();
+    report = reportOf(text + "\nst.global.b32 [%o], %r3;");
+    ASSERT_EQ(report.errors.size(), 1u) << report.str();
+    EXPECT_EQ(report.errors[0].kind, ErrorKind::UninitialisedRegister);
+  }
+  // What all numbers depend on: a predicate, random bits, a sum of them all.
+  for (const std::string &text : {
+           half + "setp.eq.and.f16x2 %p1|%p2, 1, 1, %p8;" + predicates,
+           "cvt.rs.f16x2.f32 %r1, 0f3f800000, 0f3f800000, %r40;" + halves,
+           half + "vadd2.u32.u32.u32.add %r1, %r41, %r41, 0;" + halves,
+       }) {
+    SCOPED_TRACE(text);
+    EXPECT_TRUE(has(reportOf(text + "\nst.global.b32 [%o], %r2;"),
+                    ErrorKind::UninitialisedRegister));
+  }
+}
+
 TEST(Undefined, ShufflesHandOnWhatEachLaneReads) {
   // Lanes 16 to 31 are undefined.
   std::string body = R"(

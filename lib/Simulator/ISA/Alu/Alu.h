@@ -204,6 +204,20 @@ inline void spreadBits(Inst &i, uint8_t choosers = 0) {
   i.choosers = choosers;
 }
 
+/// Each of `count` elements of the result, of `bits` bits, depends on those at
+/// the same place in the sources, which have `sourceBits` bits.
+inline void spreadElements(Inst &i, unsigned count, unsigned bits,
+                           unsigned sourceBits) {
+  i.elements = {uint8_t(count), uint8_t(bits), {}};
+  for (Elements::Source &source : i.elements.sources)
+    source = {uint8_t(sourceBits), 0};
+}
+/// The same of two numbers, each in a source of its own, the upper one first.
+/// The third source decides all elements.
+inline void spreadNumbers(Inst &i, unsigned bits) {
+  i.elements = {2, uint8_t(bits), {{64, 1}, {64, 0}, {}}};
+}
+
 // Families share opcodes: `add` is decoded by the family of integers, which
 // leaves other types to these.
 bool decodeFloatArithmetic(Decoder &decoder, Inst &inst);

@@ -219,6 +219,8 @@ bool decodeSetp(Decoder &d, Inst &i) {
   i.fn = type == Type::F16x2    ? setpPair<Half>
          : type == Type::BF16x2 ? setpPair<BFloat>
                                 : forType<SetpMaker>(comparedType(type, test));
+  if (isPair(type))
+    spreadElements(i, 2, 16, 16);
   return d.predicateDestination(i) && takeCompared(d, i, type);
 }
 
@@ -247,6 +249,7 @@ bool decodeSet(Decoder &d, Inst &i) {
   if (isPair(type)) {
     test.truth = truthOf(isPair(target) ? target : Type::U16);
     i.fn = type == Type::F16x2 ? setPair<Half> : setPair<BFloat>;
+    spreadElements(i, 2, 16, 16);
   } else {
     test.truth = truthOf(target);
     i.fn = forType<SetMaker>(comparedType(type, test));

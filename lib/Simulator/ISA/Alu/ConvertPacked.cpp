@@ -181,9 +181,13 @@ bool decodeStochastic(Decoder &d, Inst &i, const PackedType &to) {
   i.fn = roundStochastically;
   if (!d.destination(i, to.type))
     return false;
-  bool ok = to.count == 4 ? d.list(i, 4, Type::F32, false)
-                          : d.source(i, Type::F32) && d.source(i, Type::F32);
-  return ok && d.source(i, Type::B32);
+  if (to.count == 4) {
+    i.elements = {4, to.bits, {}};
+    return d.list(i, 4, Type::F32, false) && d.source(i, Type::B32);
+  }
+  spreadNumbers(i, to.bits);
+  return d.source(i, Type::F32) && d.source(i, Type::F32) &&
+         d.source(i, Type::B32);
 }
 
 } // namespace
@@ -206,11 +210,13 @@ bool fp8::sim::decodePackedConversion(Decoder &d, Inst &i) {
     return d.fail("takes .rz or .rp to ue8m0");
   if (c.from == Type::F32) {
     i.fn = packPair;
+    spreadNumbers(i, to->bits);
     return d.destination(i, c.to) && d.source(i, Type::F32) &&
            d.source(i, Type::F32);
   }
   if (!from || from->count != 2 || isWide(*from) == isWide(*to))
     return d.fail("is not supported between these types");
   i.fn = convertPair;
+  spreadElements(i, 2, to->bits, from->bits);
   return d.destination(i, c.to) && d.source(i, c.from);
 }

@@ -195,6 +195,8 @@ bool fp8::sim::decodePack(Decoder &d, Inst &i) {
   if (form.shifts && !d.take("b32"))
     return d.fail("needs .b32, the type of its third source");
   i.fn = pack;
+  const uint8_t count = form.shifts ? uint8_t(32 / form.bits) : 2;
+  i.elements = {count, form.bits, {{64, 1}, {64, 0}, {form.bits, 2}}};
   return operands(d, i, Type::B32, form.shifts ? 3 : 2);
 }
 

@@ -212,6 +212,8 @@ bool fp8::sim::decodePackedFloat(Decoder &d, Inst &i, Type type,
            : op == "ex2" ? pick<Op::Ex2>(type)
                          : pick<Op::Tanh>(type);
   }
+  const unsigned bits = typeSize(type) * 4;
+  spreadElements(i, 2, bits, bits);
   bool isUnary = op == "abs" || op == "neg" || op == "ex2" || op == "tanh";
   return operands(d, i, type, op == "fma" ? 3 : isUnary ? 1 : 2);
 }
@@ -227,5 +229,6 @@ bool fp8::sim::decodePackedInteger(Decoder &d, Inst &i) {
          : op == "min" ? pickMinMax<IntOp::Min>(isSigned, relu)
          : op == "max" ? pickMinMax<IntOp::Max>(isSigned, relu)
                        : nullptr;
+  spreadElements(i, 2, 16, 16);
   return operands(d, i, type, 2);
 }

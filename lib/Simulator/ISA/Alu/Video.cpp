@@ -143,6 +143,9 @@ bool decodeVideo(Decoder &d, Inst &i) {
   if (form.adds && form.saturates)
     return d.fail("cannot saturate and add");
   i.fn = video;
+  if (!form.adds)
+    spreadElements(i, form.elements, unsigned(form.bits()),
+                   unsigned(form.bits()));
   return operands(d, i, Type::B32, 3);
 }
 
