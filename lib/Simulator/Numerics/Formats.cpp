@@ -153,6 +153,17 @@ uint8_t fp8::sim::encodeScale(double value, Rounding rounding, bool saturate) {
   return uint8_t(std::min(code, saturate ? 254 : 255));
 }
 
+double fp8::sim::fuseToOdd(double a, double b, double c) {
+  const double product = a * b, sum = product + c;
+  const double added = sum - product;
+  const double error = (product - (sum - added)) + (c - added);
+  const uint64_t bits = bitCast<uint64_t>(sum);
+  if (!std::isfinite(sum) || error == 0 || bits & 1)
+    return sum;
+  const bool isFurther = std::signbit(error) == std::signbit(sum);
+  return bitCast<double>(isFurther ? bits + 1 : bits - 1);
+}
+
 float fp8::sim::roundToFloat(double value, Rounding rounding) {
   float nearest = float(value);
   if (rounding == Rounding::NearestEven || std::isnan(value) ||

@@ -61,6 +61,10 @@ double decodeScale(uint8_t code);
 /// numbers, too, become the smallest.
 uint8_t encodeScale(double value, Rounding rounding, bool saturate);
 
+/// a * b + c rounded to odd: between two doubles lies the odd one. What is then
+/// rounded to 51 bits or fewer was rounded once. a * b must be a double.
+double fuseToOdd(double a, double b, double c);
+
 /// Rounds a double into f32 in the given direction.
 float roundToFloat(double value, Rounding rounding);
 

@@ -83,6 +83,19 @@ TEST(Numerics, BF16) {
   EXPECT_EQ(floatToBF16(NAN), 0x7fff);
 }
 
+TEST(Numerics, FusedSumsAreRoundedToOdd) {
+  const double next = 1 + 0x1p-52;
+  EXPECT_EQ(fuseToOdd(1, 1, 0), 1);
+  EXPECT_EQ(fuseToOdd(3, 5, -7), 8);
+  EXPECT_EQ(fuseToOdd(1, 1, 0x1p-90), next);
+  EXPECT_EQ(fuseToOdd(1, 1, -0x1p-90), 1 - 0x1p-53);
+  EXPECT_EQ(fuseToOdd(1, -1, 0x1p-90), -1 + 0x1p-53);
+  EXPECT_EQ(fuseToOdd(0x1p-90, -1, -1), -next);
+  EXPECT_EQ(fuseToOdd(next, 1, 0x1p-90), next);
+  EXPECT_EQ(fuseToOdd(INFINITY, 1, 1), INFINITY);
+  EXPECT_TRUE(std::isnan(fuseToOdd(INFINITY, 1, -INFINITY)));
+}
+
 TEST(Numerics, DirectedRoundingToFloat) {
   double third = 1.0 / 3;
   EXPECT_LT(double(roundToFloat(third, Rounding::Down)), third);

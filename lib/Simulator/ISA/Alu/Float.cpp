@@ -44,6 +44,9 @@ constexpr auto kSub = [](auto a, auto b) { return a - b; };
 constexpr auto kMul = [](auto a, auto b) { return a * b; };
 constexpr auto kDiv = [](auto a, auto b) { return a / b; };
 constexpr auto kFma = [](auto a, auto b, auto c) { return std::fma(a, b, c); };
+constexpr auto kFmaToOdd = [](auto a, auto b, auto c) {
+  return fuseToOdd(a, b, c);
+};
 constexpr auto kRcp = [](auto a) { return decltype(a)(1) / a; };
 constexpr auto kSqrt = [](auto a) { return std::sqrt(a); };
 constexpr auto kRsqrt = [](auto a) {
@@ -75,8 +78,9 @@ struct Value<double> {
 template <typename Format, const auto &Op, unsigned Arity>
 FP8_VECTORISED_TEMPLATE Flow plain(Warp &w, const Inst &i, uint32_t mask) {
   using T = typename Value<Format>::Type;
-  // 16-bit formats compute in double: products and sums of two are exact, so
-  // rounding happens once.
+  // 16-bit formats compute in double. Rounding to 16 bits gives the same as if
+  // it happened once: products are exact, and where a sum is not, one number is
+  // too small to matter. An fma of bf16 needs kFmaToOdd.
   using C = std::conditional_t<std::is_same_v<Format, Half> ||
                                    std::is_same_v<Format, BFloat>,
                                double, T>;
@@ -242,6 +246,12 @@ Handler pick(Type type, Rounding rounding = Rounding::NearestEven) {
                               : nullptr;
 }
 
+Handler pickFma(Type type, Rounding rounding) {
+  return type == Type::BF16 && rounding == Rounding::NearestEven
+             ? plain<BFloat, kFmaToOdd, 3>
+             : pick<kFma, 3>(type, rounding);
+}
+
 template <bool Max>
 Handler pickMinMax(Type type) {
   return type == Type::F32    ? minMax<float, Max>
@@ -373,7 +383,7 @@ bool fp8::sim::decodeFloatArithmetic(Decoder &d, Inst &i) {
          : op == "sub" ? pick<kSub, 2>(type, modifiers.rounding)
          : op == "mul" ? pick<kMul, 2>(type, modifiers.rounding)
          : op == "div" ? pick<kDiv, 2>(type, modifiers.rounding)
-                       : pick<kFma, 3>(type, modifiers.rounding);
+                       : pickFma(type, modifiers.rounding);
   return operands(d, i, type, arity);
 }
 

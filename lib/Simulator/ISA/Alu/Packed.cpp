@@ -61,7 +61,8 @@ Flow halves(Warp &w, const Inst &i, uint32_t mask) {
     for (int shift = 0; shift < 32; shift += 16) {
       double x = load(a[l] >> shift), y = load(b[l] >> shift),
              z = load(c[l] >> shift);
-      double r = compute<O, double>(x, y, z);
+      double r =
+          O == Op::Fma ? fuseToOdd(x, y, z) : compute<O, double>(x, y, z);
       if (modifiers.xorSign)
         r = std::copysign(r, (a[l] ^ b[l]) >> shift & 0x8000 ? -1.0 : 1.0);
       if (modifiers.nan && (x != x || y != y))

@@ -64,3 +64,21 @@ TEST(Precision, SumsOfTwoTypes) {
             bits(float(-2.0 * a + c)));
   EXPECT_EQ(result("fma.rn.sat.f32.bf16 %f0, %h2, %h2, %f3;"), bits(1));
 }
+
+// A product half way between two numbers, and a sum far below it.
+TEST(Precision, SumsOfProductsAreRoundedOnce) {
+  auto fused = [](const std::string &type, uint32_t c) {
+    return one("mov.b32 %r1, 0x3fc03fc0; mov.b32 %r2, 0x3f813f81; "
+               "mov.b32 %r3, " +
+               std::to_string(c) + "; mov.b32 {%h1, %h4}, %r1; " +
+               "mov.b32 {%h2, %h5}, %r2; mov.b32 {%h3, %h6}, %r3; "
+               "mov.b16 %h0, 0; " +
+               (type == "bf16"
+                    ? "fma.rn.bf16 %h0, %h1, %h2, %h3; cvt.u32.u16 %r0, %h0;"
+                    : "fma.rn.bf16x2 %r0, %r1, %r2, %r3;"));
+  };
+  EXPECT_EQ(fused("bf16", 0), 0x3fc2u);
+  EXPECT_EQ(fused("bf16", 0x2180), 0x3fc2u);
+  EXPECT_EQ(fused("bf16", 0xa180), 0x3fc1u);
+  EXPECT_EQ(fused("bf16x2", 0xa1802180), 0x3fc13fc2u);
+}
