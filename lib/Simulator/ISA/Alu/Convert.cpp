@@ -163,6 +163,20 @@ T roundTo(long double exact, Rounding rounding) {
   return nearest;
 }
 
+/// The same rounded to odd: what is then rounded to 16 bits was rounded once.
+double roundToOdd(long double exact) {
+  const double cut = roundTo<double>(exact, Rounding::TowardZero);
+  return cut == exact ? cut : bitCast<double>(bitCast<uint64_t>(cut) | 1);
+}
+
+/// An integer of 64 bits. Not through double, which would round twice, or to
+/// the nearest.
+uint64_t wideToFloat(Type to, long double exact, Rounding rounding) {
+  return to == Type::F32   ? put(roundTo<float>(exact, rounding))
+         : to == Type::F64 ? put(roundTo<double>(exact, rounding))
+                           : storeFloat(to, roundToOdd(exact), rounding, false);
+}
+
 Flow integerToFloat(Warp &w, const Inst &i, uint32_t mask) {
   const Conversion &c = i.get<Conversion>();
   uint64_t *d = w.row(i.d[0]);
@@ -175,12 +189,10 @@ Flow integerToFloat(Warp &w, const Inst &i, uint32_t mask) {
     return Flow::Next;
   }
   forLanes(mask, [&](int l) {
-    // Not through double, which would round twice, or to the nearest.
-    if (bytes == 8 && (c.to == Type::F32 || c.to == Type::F64)) {
-      long double exact =
-          fromSigned ? (long double)(int64_t(a[l])) : (long double)(a[l]);
-      d[l] = c.to == Type::F32 ? put(roundTo<float>(exact, c.rounding))
-                               : put(roundTo<double>(exact, c.rounding));
+    if (bytes == 8) {
+      d[l] = wideToFloat(
+          c.to, fromSigned ? (long double)(int64_t(a[l])) : (long double)(a[l]),
+          c.rounding);
       return;
     }
     double value =

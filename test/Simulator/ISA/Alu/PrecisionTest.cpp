@@ -82,3 +82,23 @@ TEST(Precision, SumsOfProductsAreRoundedOnce) {
   EXPECT_EQ(fused("bf16", 0xa180), 0x3fc1u);
   EXPECT_EQ(fused("bf16x2", 0xa1802180), 0x3fc13fc2u);
 }
+
+TEST(Precision, WideIntegersAreRoundedOnce) {
+  auto rounded = [](const char *conversion, uint64_t value) {
+    return one("mov.b64 %d0, " + std::to_string(value) + "; cvt." + conversion +
+               " %h0, %d0; cvt.u32.u16 %r0, %h0;");
+  };
+  const uint64_t beyond = (uint64_t(1) << 62) + 1;
+  EXPECT_EQ(rounded("rz.bf16.u64", (uint64_t(1) << 63) - 1), 0x5effu);
+  EXPECT_EQ(rounded("rm.bf16.u64", beyond), 0x5e80u);
+  EXPECT_EQ(rounded("rp.bf16.u64", beyond), 0x5e81u);
+  EXPECT_EQ(rounded("rm.bf16.s64", -beyond), 0xde81u);
+  EXPECT_EQ(rounded("rp.bf16.s64", -beyond), 0xde80u);
+  // Next to the middle of two numbers.
+  EXPECT_EQ(rounded("rn.bf16.u64", 0x4040000000000000), 0x5e80u);
+  EXPECT_EQ(rounded("rn.bf16.u64", 0x4040000000000001), 0x5e81u);
+  EXPECT_EQ(rounded("rn.bf16.s64", 0x40bfffffffffffff), 0x5e81u);
+  EXPECT_EQ(rounded("rn.f16.u64", 65519), 0x7bffu);
+  EXPECT_EQ(rounded("rz.f16.u64", ~uint64_t(0)), 0x7bffu);
+  EXPECT_EQ(rounded("rn.f16.u64", ~uint64_t(0)), 0x7c00u);
+}
