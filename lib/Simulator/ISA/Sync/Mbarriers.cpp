@@ -338,9 +338,12 @@ bool decodeWait(Decoder &d, Inst &i, bool mayPark) {
   if (!d.predicateDestination(i) || !d.address(i) ||
       !d.source(i, use.parity ? Type::U32 : Type::B64))
     return false;
-  if (mayPark && d.operandsLeft())
-    return d.source(i, Type::U32);
-  return true;
+  if (!mayPark || !d.operandsLeft())
+    return true;
+  // The time hint changes no result, and may be undefined: that of CUDA 13's
+  // cuda::barrier is.
+  uint32_t hint;
+  return d.row(*d.takeOperand(), Type::U32, hint);
 }
 
 bool decodeMbarrier(Decoder &d, Inst &i) {

@@ -132,6 +132,14 @@ END: st.global.u32 [%o], %r0;)",
   EXPECT_EQ(out[0], 5u);
 }
 
+TEST(Mbarrier, ATimeHintMayBeUndefined) {
+  const std::string hinted =
+      replaced(wait("W", 1), "%r50], 1", "%r50], 1, %r40");
+  Report report = reportOf(init(1) + hinted);
+  EXPECT_TRUE(report.ok()) << report.str();
+  EXPECT_FALSE(reportOf(init(1) + replaced(hinted, "%r40", "%p3")).ok());
+}
+
 TEST(Mbarrier, AWaitForTheWrongParityPassesAtOnce) {
   EXPECT_TRUE(reportOf(init(1) + wait("W", 1)).ok());
 }
