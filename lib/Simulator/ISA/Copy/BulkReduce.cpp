@@ -6,6 +6,7 @@
 
 #include "ISA/Copy/Copy.h"
 
+#include "ISA/Access/Atomic.h"
 #include "ISA/Alu/Alu.h"
 
 #include <algorithm>
@@ -29,6 +30,9 @@ void reduceElements(Reduction op, uint8_t *target, const uint8_t *source,
       a = T::from(op == Reduction::Add   ? double(x) + double(y)
                   : op == Reduction::Min ? double(std::min(x, y))
                                          : double(std::max(x, y)));
+    } else if (std::is_same_v<T, float> && op == Reduction::Add) {
+      // An H200 keeps subnormal numbers, which PTX ISA 9.7.9.25.4.2 flushes.
+      a = T(addInMemory(float(a), float(b), false));
     } else {
       a = op == Reduction::Add   ? T(a + b)
           : op == Reduction::Min ? std::min(a, b)

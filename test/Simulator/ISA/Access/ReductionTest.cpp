@@ -126,6 +126,26 @@ END:
     EXPECT_EQ(word, 0x40400000u);
 }
 
+// As an H200; red.global.add.f32 flushes.
+TEST(Reduction, BulkAddsKeepSubnormals) {
+  auto sum = [](uint32_t a, uint32_t b) {
+    return compute("mov.u32 %r0, " + std::to_string(a) + "; mov.u32 %r1, " +
+                       std::to_string(b) + R"(;
+  st.global.u32 [%out], %r0; st.shared.u32 [s], %r1;
+  mov.u32 %r0, 0; st.shared.v2.u32 [s+8], {%r0, %r0};
+  st.shared.u32 [s+4], %r0; st.global.u32 [%out+4], %r0;
+  st.global.v2.u32 [%out+8], {%r0, %r0}; fence.proxy.async;
+  cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%out], [s], 16;
+  cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;)",
+                   1, 4, ".shared .align 16 .b8 s[16];\n")[0];
+  };
+  EXPECT_EQ(sum(0x000116c2, 0x000116c2), 0x00022d84u);
+  EXPECT_EQ(sum(0x00a355e6, 0x8098724e), 0x000ae398u);
+  EXPECT_EQ(sum(0x7fc01234, 0x3f800000), 0x7fffffffu);
+  EXPECT_EQ(sum(0x40400000, 0xffc05678), 0x7fffffffu);
+  EXPECT_EQ(sum(0x7f800000, 0xff800000), 0x7fffffffu);
+}
+
 TEST(Reduction, PoliciesAreHints) {
   auto out = compute(R"(
   createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %d1, 0f3F800000;
