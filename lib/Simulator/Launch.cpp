@@ -217,7 +217,8 @@ private:
 
   bool decode() {
     for (const LoadedModule::Variable &variable : loaded.variables())
-      program.globals.push_back({variable.name, variable.address});
+      program.globals.push_back({variable.name, variable.address,
+                                 variable.bytes, variable.isConstant});
     Decoder decoder(instructionSet(), module, *kernel, program);
     return decoder.run(report.errors);
   }

@@ -61,13 +61,13 @@ std::optional<SimulationError> LoadedModule::place(const Variables &initial) {
     if (variable.isExtern)
       return failure("variable '" + variable.name +
                      "' is extern, but nothing defines it");
+    const bool isConstant = variable.space == ast::Space::Const;
     auto address =
-        memory.allocate(variable.name, variable.size,
-                        {variable.space == ast::Space::Const, false});
+        memory.allocate(variable.name, variable.size, {isConstant, false});
     if (!address)
       return failure("no memory for variable '" + variable.name + "'",
                      ErrorKind::LimitExceeded);
-    placed.push_back({variable.name, *address, variable.size});
+    placed.push_back({variable.name, *address, variable.size, isConstant});
     memory.write(*address, variable.initialiser.data(),
                  variable.initialiser.size());
     auto given = initial.find(variable.name);

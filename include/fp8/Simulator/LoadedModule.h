@@ -20,6 +20,7 @@ public:
     std::string_view name;
     uint64_t address; ///< of its first byte on the device
     uint64_t bytes;
+    bool isConstant; ///< `.const`
   };
 
   /// Places the variables of `module`; `initial` replaces their initialisers.

@@ -228,7 +228,8 @@ struct Program {
   /// A variable of the module, in the device's memory.
   struct Global {
     std::string_view name;
-    uint64_t address;
+    uint64_t address, bytes;
+    bool isConstant; ///< .const
   };
   std::vector<Global> globals;
 

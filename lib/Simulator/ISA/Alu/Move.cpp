@@ -297,6 +297,14 @@ bool decodeCvta(Decoder &d, Inst &i) {
   return d.destination(i, type) && d.source(i, type);
 }
 
+bool isConstant(const Program &program, uint64_t address) {
+  return std::any_of(program.globals.begin(), program.globals.end(),
+                     [&](const Program::Global &variable) {
+                       return variable.isConstant &&
+                              address - variable.address < variable.bytes;
+                     });
+}
+
 /// Payload of isspacep.
 struct SpaceQuery {
   SpaceName space;
@@ -304,12 +312,12 @@ struct SpaceQuery {
 
   /// Whether the generic address lies in the space; shared means that of CTA
   /// `rank`.
-  bool covers(uint64_t address, uint32_t rank) const {
+  bool covers(const Program &program, uint64_t address, uint32_t rank) const {
     switch (space) {
     case SpaceName::Global: // what lies in no window
-      return address < kParamWindow;
+      return address < kParamWindow && !isConstant(program, address);
     case SpaceName::Const:
-      return false;
+      return isConstant(program, address);
     case SpaceName::Shared:
     case SpaceName::SharedCta:
       if ((address - kSharedWindow) >> kSharedRankShift != rank)
@@ -327,7 +335,7 @@ Flow isspacep(Warp &w, const Inst &i, uint32_t mask) {
   const SpaceQuery &query = i.get<SpaceQuery>();
   uint32_t result = 0;
   forLanes(mask, [&](int l) {
-    result |= uint32_t(query.covers(a[l], w.cta.rank)) << l;
+    result |= uint32_t(query.covers(w.machine.program, a[l], w.cta.rank)) << l;
   });
   w.setPredicate(i, 0, mask, result);
   return Flow::Next;

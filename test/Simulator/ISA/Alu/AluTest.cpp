@@ -85,6 +85,24 @@ TEST(Alu, IntegerArithmetic) {
             uint32_t(2 - 3 + 8 + 15 + 10));
 }
 
+TEST(Alu, AsksWhereAnAddressLies) {
+  auto spaces = [](const std::string &address) {
+    return compute(address + "isspacep.const %p0, %d1; isspacep.global %p1, "
+                             "%d1; selp.b32 %r0, 1, 0, %p0; selp.b32 %r1, 2, "
+                             "0, %p1; or.b32 %r0, %r0, %r1; "
+                             "st.global.b32 [%o], %r0;",
+                   1, 1,
+                   ".global .b32 g;\n.const .b32 c[2] = {33, 44};\n"
+                   ".const .b8 b = 5;\n")[0];
+  };
+  EXPECT_EQ(spaces("cvta.const.u64 %d1, c;"), 1u);
+  EXPECT_EQ(spaces("cvta.const.u64 %d1, c+7;"), 1u);
+  EXPECT_EQ(spaces("cvta.const.u64 %d1, b;"), 1u);
+  EXPECT_EQ(spaces("cvta.global.u64 %d1, g;"), 2u);
+  EXPECT_EQ(spaces("mov.u64 %d1, %out;"), 2u);
+  EXPECT_EQ(spaces("cvta.param.u64 %d1, out;"), 0u);
+}
+
 TEST(Alu, Bits) {
   EXPECT_EQ(one("lop3.b32 %r0, 0xf0f0f0f0, 0xcccccccc, 0xaaaaaaaa, 0x96;"),
             0xf0f0f0f0u ^ 0xccccccccu ^ 0xaaaaaaaau);
