@@ -72,9 +72,8 @@ SimulationError &ClusterContext::error(Rule rule, std::string message,
 /// What a use of undefined data breaks.
 static Rule undefinedRule(const Origin &origin, const Inst *use) {
   bool branches = use && use->text && use->text->opcode == "bra";
-  return branches && origin.kind == ErrorKind::UninitialisedMemory
-             ? Rule::UndefinedBranch
-             : ruleOf(origin.kind);
+  return branches && origin.isOfMemory() ? Rule::UndefinedBranch
+                                         : ruleOf(origin.kind);
 }
 
 void ClusterContext::reportUndefined(OriginId id, std::string message,

@@ -25,7 +25,7 @@ void SharedMemory::findUndefined(const Inst &inst, uint32_t offset,
                   [&] { return describeUnwritten(context, inst, at); })
             : undefined.at(at);
     if (origin)
-      part.add(byte, origin);
+      part.add(byte, context.origins.throughMemory(origin));
   }
 }
 

@@ -27,9 +27,15 @@ using OriginId = uint32_t;
 struct Origin {
   ErrorKind kind; ///< UninitialisedRegister or UninitialisedMemory
   const Inst *inst;
-  std::string message; ///< what it read
+  std::string message;        ///< what it read
+  bool inMemory = false;      ///< the data came through shared memory
+  OriginId throughMemory = 0; ///< the same origin of such data; 0: none yet
   /// Where it had an effect first. Behind a warning there may be an error.
   bool warned = false, told = false;
+
+  bool isOfMemory() const {
+    return inMemory || kind == ErrorKind::UninitialisedMemory;
+  }
 };
 
 class Origins {
@@ -50,6 +56,16 @@ public:
     return id;
   }
   Origin &operator[](OriginId id) { return origins[id - 1]; }
+  /// The same origin, of data that were stored and loaded again.
+  OriginId throughMemory(OriginId id) {
+    const Origin &origin = (*this)[id];
+    if (origin.isOfMemory() || origin.throughMemory)
+      return origin.isOfMemory() ? id : origin.throughMemory;
+    Origin copy = origin;
+    copy.inMemory = true;
+    origins.push_back(std::move(copy));
+    return (*this)[id].throughMemory = OriginId(origins.size());
+  }
 
 private:
   std::vector<Origin> origins;

@@ -135,6 +135,14 @@ TEST(UndefinedMemoryUses, Branches) {
   report = runFromGlobal("setp.eq.u32 %p1, %r40, 7;\n@%p1 bra L;\nL:\n", true);
   expectOne(report, ErrorKind::UninitialisedRegister, "'bra' is guarded by",
             "%r40");
+  // They are none once they were stored to shared memory.
+  const std::string stored = "st.shared.u32 [s], %r40;\n" + branch;
+  report = runFromGlobal(stored, true);
+  EXPECT_TRUE(report.ok()) << report.str();
+  ASSERT_EQ(report.warnings.size(), 1u) << report.str();
+  EXPECT_EQ(infoOf(report.warnings[0].rule).name, "undefined-branch");
+  expectOne(runFromGlobal(stored + kStore, true),
+            ErrorKind::UninitialisedRegister, "'st.global.b32' stores", "%r40");
 }
 
 TEST(UndefinedMemoryUses, Products) {
