@@ -43,6 +43,10 @@ constexpr auto kAdd = [](auto a, auto b) { return a + b; };
 constexpr auto kSub = [](auto a, auto b) { return a - b; };
 constexpr auto kMul = [](auto a, auto b) { return a * b; };
 constexpr auto kDiv = [](auto a, auto b) { return a / b; };
+/// div.approx.f32 multiplies by 1 / b, which it flushes (PTX ISA 9.7.3.8).
+constexpr auto kDivApprox = [](float a, float b) {
+  return std::fabs(b) > 0x1p126f ? a * std::copysign(0.0f, b) : a / b;
+};
 constexpr auto kFma = [](auto a, auto b, auto c) { return std::fma(a, b, c); };
 constexpr auto kFmaToOdd = [](auto a, auto b, auto c) {
   return fuseToOdd(a, b, c);
@@ -361,7 +365,7 @@ Flow testp(Warp &w, const Inst &i, uint32_t mask) {
 
 bool fp8::sim::decodeFloatArithmetic(Decoder &d, Inst &i) {
   const std::string op = d.text().opcode;
-  d.takeOneOf({"approx", "full"});
+  const bool approximate = d.takeOneOf({"approx", "full"}) == 0;
   const FloatModifiers &modifiers = takeModifiers(d, i);
   Type type = d.takeType();
   if (isPackedType(type))
@@ -382,6 +386,8 @@ bool fp8::sim::decodeFloatArithmetic(Decoder &d, Inst &i) {
   i.fn = op == "add"   ? pick<kAdd, 2>(type, modifiers.rounding)
          : op == "sub" ? pick<kSub, 2>(type, modifiers.rounding)
          : op == "mul" ? pick<kMul, 2>(type, modifiers.rounding)
+         : op == "div" && approximate && type == Type::F32
+             ? plain<float, kDivApprox, 2>
          : op == "div" ? pick<kDiv, 2>(type, modifiers.rounding)
                        : pickFma(type, modifiers.rounding);
   return operands(d, i, type, arity);

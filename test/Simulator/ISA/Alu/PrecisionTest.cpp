@@ -102,3 +102,22 @@ TEST(Precision, WideIntegersAreRoundedOnce) {
   EXPECT_EQ(rounded("rz.f16.u64", ~uint64_t(0)), 0x7bffu);
   EXPECT_EQ(rounded("rn.f16.u64", ~uint64_t(0)), 0x7c00u);
 }
+
+// As an H200.
+TEST(Precision, ApproximateQuotientsByLargeNumbers) {
+  auto quotient = [](const char *div, uint32_t a, uint32_t b) {
+    return one("mov.b32 %f1, " + std::to_string(a) + "; mov.b32 %f2, " +
+               std::to_string(b) + "; " + div +
+               ".f32 %f0, %f1, %f2; mov.b32 %r0, %f0;");
+  };
+  const uint32_t large = 0x7f167699, infinity = 0x7f800000, some = 0x7e967699;
+  for (const char *div : {"div.approx", "div.approx.ftz"}) {
+    EXPECT_EQ(quotient(div, some, large), 0u);
+    EXPECT_EQ(quotient(div, some | 1u << 31, large), 1u << 31);
+    EXPECT_EQ(quotient(div, infinity, large), 0x7fffffffu);
+    EXPECT_EQ(quotient(div, some, 0x7e800001), 0u);
+    EXPECT_EQ(quotient(div, some, 0x7e800000), 0x3f967699u);
+    EXPECT_EQ(quotient(div, infinity, 0x7e800000), infinity);
+  }
+  EXPECT_EQ(quotient("div.full", some, large), 0x3f000000u);
+}
