@@ -289,6 +289,23 @@ const FloatModifiers &takeModifiers(Decoder &d, Inst &i) {
   return modifiers;
 }
 
+/// rcp and rsqrt.approx.ftz.f64: the low words of operand and result are zeros,
+/// and so are subnormal numbers (PTX ISA 9.7.3.14, 9.7.3.17).
+template <const auto &Op>
+Flow ofHighWords(Warp &w, const Inst &i, uint32_t mask) {
+  constexpr uint64_t kHighWord = ~uint64_t(0) << 32;
+  auto flushed = [](double value) {
+    return std::fabs(value) < 0x1p-1022 ? std::copysign(0.0, value) : value;
+  };
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  forLanes(mask, [&](int l) {
+    double r = flushed(Op(flushed(get<double>(a[l] & kHighWord))));
+    d[l] = (r != r ? 0x7fffffffffffffff : put(r)) & kHighWord;
+  });
+  return Flow::Next;
+}
+
 bool decodeFunction(Decoder &d, Inst &i) {
   const std::string &op = d.text().opcode;
   bool approximate = d.take("approx");
@@ -300,9 +317,11 @@ bool decodeFunction(Decoder &d, Inst &i) {
     return decodePackedFloat(d, i, type, modifiers);
   if (op != "rcp" && op != "sqrt" && !approximate && op != "ex2")
     return d.fail("needs .approx");
-  i.fn = op == "rcp"     ? pick<kRcp, 1>(type, rounding)
-         : op == "sqrt"  ? pick<kSqrt, 1>(type, rounding)
-         : op == "rsqrt" ? pick<kRsqrt, 1>(type)
+  const bool ofWords = approximate && modifiers.flush && type == Type::F64;
+  i.fn = op == "rcp"
+             ? ofWords ? ofHighWords<kRcp> : pick<kRcp, 1>(type, rounding)
+         : op == "rsqrt" ? ofWords ? ofHighWords<kRsqrt> : pick<kRsqrt, 1>(type)
+         : op == "sqrt" ? pick<kSqrt, 1>(type, rounding)
          : op == "ex2"   ? pick<kEx2, 1>(type)
          : op == "lg2"   ? pick<kLg2, 1>(type)
          : op == "sin"   ? pick<kSin, 1>(type)

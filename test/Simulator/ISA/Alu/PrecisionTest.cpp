@@ -121,3 +121,41 @@ TEST(Precision, ApproximateQuotientsByLargeNumbers) {
   }
   EXPECT_EQ(quotient("div.full", some, large), 0x3f000000u);
 }
+
+namespace {
+/// What one thread leaves in %d0.
+uint64_t wide(const std::string &body) {
+  auto words = compute(body + "\n st.global.b64 [%out], %d0;", 1, 2);
+  return words[0] | uint64_t(words[1]) << 32;
+}
+std::string load(const char *name, uint64_t bits) {
+  return "mov.b64 " + std::string(name) + ", " + std::to_string(bits) + "; ";
+}
+} // namespace
+
+// As an H200.
+TEST(Precision, ReciprocalsOfHighWords) {
+  struct {
+    uint64_t a, reciprocal, ofRoot;
+  } const cases[] = {
+      {0x7ff8000000001234, 0x7fffffff00000000, 0x7fffffff00000000},
+      {0x7ff0000000001234, 0, 0}, // an infinity in its high word
+      {0x7ff0000000000000, 0, 0},
+      {0xfff0000000000000, 0x8000000000000000, 0x7fffffff00000000},
+      {0x8000000000000000, 0xfff0000000000000, 0xfff0000000000000},
+      {0x0008000000000000, 0x7ff0000000000000, 0x7ff0000000000000},
+      {0x8000000000000005, 0xfff0000000000000, 0xfff0000000000000},
+      {0x400800000000004d, 0x3fd5555500000000, 0x3fe279a700000000},
+      {0x7fe8000000000000, 0, 0x1ff279a700000000},
+      {0x7fd0000000000000, 0x0010000000000000, 0x2000000000000000},
+      {0x401c0000ffffffff, 0x3fc2492400000000, 0x3fd8309100000000},
+      {0x3fd3333300000000, 0x400aaaaa00000000, 0x3ffd363d00000000},
+  };
+  for (const auto &c : cases) {
+    const std::string a = load("%e1", c.a), move = "mov.b64 %d0, %e0;";
+    EXPECT_EQ(wide(a + "rcp.approx.ftz.f64 %e0, %e1;" + move), c.reciprocal)
+        << std::hex << c.a;
+    EXPECT_EQ(wide(a + "rsqrt.approx.ftz.f64 %e0, %e1;" + move), c.ofRoot)
+        << std::hex << c.a;
+  }
+}
