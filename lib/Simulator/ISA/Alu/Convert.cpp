@@ -5,6 +5,7 @@
 #include "ISA/Families.h"
 
 #include "ISA/Alu/Convert.h"
+#include "ISA/Alu/DoubleNaN.h"
 
 #include <algorithm>
 #include <cmath>
@@ -232,6 +233,15 @@ Handler findDirect(const Conversion &c) {
                                            : nullptr;
 }
 
+/// Between f64 and f32, and within f64.
+bool keepsPayload(const Conversion &c) {
+  auto isWide = [](Type type) {
+    return type == Type::F64 || type == Type::F32;
+  };
+  return isWide(c.from) && isWide(c.to) &&
+         typeSize(c.from) + typeSize(c.to) > 8;
+}
+
 Flow floatToFloat(Warp &w, const Inst &i, uint32_t mask) {
   const Conversion &c = i.get<Conversion>();
   uint64_t *d = w.row(i.d[0]);
@@ -246,6 +256,8 @@ Flow floatToFloat(Warp &w, const Inst &i, uint32_t mask) {
       value = value >= 1 ? 1 : value > 0 ? value : 0;
     value = c.clampNegative(value);
     uint64_t bits = storeFloat(c.to, value, c.rounding, c.finite);
+    if (value != value && keepsPayload(c))
+      bits = convertedNaN(c.to, value);
     if (c.flush && c.to == Type::F32 && (bits & 0x7f800000) == 0)
       bits &= 0x80000000;
     d[l] = bits;

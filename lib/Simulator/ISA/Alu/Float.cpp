@@ -5,8 +5,7 @@
 
 #include "ISA/Families.h"
 
-#include "ISA/Alu/Alu.h"
-#include "Numerics/Vectorised.h"
+#include "ISA/Alu/DoubleNaN.h"
 
 #include <cmath>
 #include <limits>
@@ -15,12 +14,8 @@ using namespace fp8::sim;
 
 namespace {
 
-template <typename T>
-T canonical(T value) {
-  if (value != value)
-    return sizeof(T) == 4 ? T(bitCast<float>(0x7fffffffu))
-                          : T(bitCast<double>(uint64_t(0x7fffffffffffffff)));
-  return value;
+float canonical(float value) {
+  return value == value ? value : bitCast<float>(0x7fffffffu);
 }
 float flush(float value) {
   return std::fabs(value) < 0x1p-126f ? std::copysign(0.0f, value) : value;
@@ -76,8 +71,17 @@ struct Value<float> {
 template <>
 struct Value<double> {
   using Type = double;
-  static double pack(double v) { return canonical(v); }
+  static double pack(double v) { return v == v ? v : nanOf(v); }
 };
+
+/// The operand whose NaN the result of f64 has. div takes several steps.
+template <const auto &Op, unsigned Arity>
+double decisive(double a, double b, double c) {
+  constexpr bool divides = std::is_same_v<decltype(Op), decltype((kDiv))>;
+  if (Arity == 3)
+    return firstNaN(b, c, a);
+  return Arity == 1 || divides ? firstNaN(a, b) : firstNaN(b, a);
+}
 
 template <typename Format, const auto &Op, unsigned Arity>
 FP8_VECTORISED_TEMPLATE Flow plain(Warp &w, const Inst &i, uint32_t mask) {
@@ -109,7 +113,11 @@ FP8_VECTORISED_TEMPLATE Flow plain(Warp &w, const Inst &i, uint32_t mask) {
       r = Op(load(a[l]), load(b[l]), load(c[l]));
     if (modified)
       r = finish(r, modifiers);
-    if constexpr (std::is_same_v<C, T>) {
+    if constexpr (std::is_same_v<T, double>) {
+      const double nan =
+          nanOf(decisive<Op, Arity>(load(a[l]), load(b[l]), load(c[l])));
+      return put(r == r ? r : nan);
+    } else if constexpr (std::is_same_v<C, T>) {
       return put(Value<Format>::pack(r));
     } else {
       uint64_t bits = put(Format::from(r));
@@ -222,7 +230,7 @@ Flow minMax(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-/// abs and neg work on the sign bit.
+/// abs and neg work on the sign bit, but of f64 not on that of a NaN.
 template <bool Neg, unsigned Bits>
 FP8_VECTORISED_TEMPLATE Flow sign(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]);
@@ -230,6 +238,8 @@ FP8_VECTORISED_TEMPLATE Flow sign(Warp &w, const Inst &i, uint32_t mask) {
   const bool flushes = Bits < 64 && i.get<FloatModifiers>().flush;
   setLanes(w.row(i.d[0]), mask, [=](int l) {
     uint64_t v = a[l];
+    if (Bits == 64 && std::isnan(get<double>(v)))
+      return quiet(v);
     if (flushes)
       v = Bits == 32 ? put(flush(get<float>(v))) : flushHalf(v);
     return Neg ? v ^ bit : v & ~bit;

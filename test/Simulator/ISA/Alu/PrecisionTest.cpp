@@ -159,3 +159,59 @@ TEST(Precision, ReciprocalsOfHighWords) {
         << std::hex << c.a;
   }
 }
+
+// As an H200: which operand's payload a NaN of f64 has.
+TEST(Precision, PayloadsOfDoubles) {
+  const uint64_t n = 0x7ff8000000001234, m = 0xfff800000000123b,
+                 loud = 0x7ff0000000001234, one = 0x3ff0000000000000,
+                 infinity = 0x7ff0000000000000, sign = uint64_t(1) << 63,
+                 none = 0xfff8000000000000;
+  auto result = [](const std::string &op, uint64_t a, uint64_t b, uint64_t c) {
+    return wide(load("%e1", a) + load("%e2", b) + load("%e3", c) + op +
+                "; mov.b64 %d0, %e0;");
+  };
+  for (const char *op : {"add", "sub", "add.rz", "mul", "mul.rz", "div.rn"}) {
+    const std::string text = std::string(op) + ".f64 %e0, %e1, %e2";
+    const bool divides = op[0] == 'd';
+    EXPECT_EQ(result(text, n, one, 0), n) << op;
+    EXPECT_EQ(result(text, one, m, 0), m) << op;
+    EXPECT_EQ(result(text, loud, one, 0), n) << op;
+    EXPECT_EQ(result(text, n, m, 0), divides ? n : m) << op;
+    EXPECT_EQ(result(text, m, n, 0), divides ? m : n) << op;
+  }
+  const std::string fma = "fma.rn.f64 %e0, %e1, %e2, %e3";
+  EXPECT_EQ(result(fma, one, one, loud), n);
+  EXPECT_EQ(result(fma, n, m, one), m);
+  EXPECT_EQ(result(fma, one, n, m), n);
+  EXPECT_EQ(result(fma, n, one, m), m);
+  // Operations without a result.
+  EXPECT_EQ(result(fma, 0, infinity, one), none);
+  EXPECT_EQ(result("sub.f64 %e0, %e1, %e2", infinity, infinity, 0), none);
+  EXPECT_EQ(result("div.rn.f64 %e0, %e1, %e2", 0, 0, 0), none);
+  EXPECT_EQ(result("sqrt.rn.f64 %e0, %e1", one | sign, 0, 0), none);
+  EXPECT_EQ(result("rsqrt.approx.f64 %e0, %e1", one | sign, 0, 0), none);
+  for (const char *op :
+       {"sqrt.rn.f64", "rcp.rn.f64", "abs.f64", "neg.f64", "cvt.rni.f64.f64"})
+    for (uint64_t nan : {n, m, loud})
+      EXPECT_EQ(result(std::string(op) + " %e0, %e1", nan, 0, 0),
+                nan == loud ? n : nan)
+          << op;
+  EXPECT_EQ(result("min.f64 %e0, %e1, %e2", n, m, 0), m);
+  EXPECT_EQ(result("max.f64 %e0, %e1, %e2", loud, one, 0), one);
+  // Narrower, and back.
+  auto narrow = [&](uint64_t a) {
+    return result("cvt.rn.f32.f64 %f0, %e1; mov.b32 %r0, %f0; "
+                  "mov.b64 %e0, {%r0, %r0}",
+                  a, 0, 0) >>
+           32;
+  };
+  EXPECT_EQ(narrow(loud), 0x7fc00000u);
+  EXPECT_EQ(narrow(m), 0xffc00000u);
+  auto widened = [&](const char *a) {
+    return result(std::string("mov.b32 %f0, ") + a + "; cvt.f64.f32 %e0, %f0",
+                  0, 0, 0);
+  };
+  EXPECT_EQ(widened("0xffc00123"), 0xfff8002460000000u);
+  EXPECT_EQ(widened("0x7f800123"), 0x7ff8002460000000u);
+  EXPECT_EQ(widened("0x7fffffff"), 0x7fffffffe0000000u);
+}
