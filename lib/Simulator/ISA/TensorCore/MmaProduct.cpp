@@ -208,7 +208,7 @@ private:
                   kMaxK, 1);
     for (uint32_t r = 0; r < s.aRows(); ++r)
       for (uint32_t part = 0; part < s.folds(); ++part) {
-        uint32_t lane = s.lane(r) + part * s.foldLanes();
+        uint32_t lane = op.firstLane + s.lane(r) + part * s.foldLanes();
         if (part == 0 || !op.a)
           prepareRow(r, tensor, lane);
         if (!(op.disabledLanes[side * 4 + lane / 32] >> (lane % 32) & 1))

@@ -85,10 +85,12 @@ private:
     operation->rule = &findSumRule(fp8::chip::MmaEngine::TensorMemory, shape,
                                    m.options.exactAccumulation);
     uint32_t address = uint32_t(w.row(i.s[0])[lane]) + uint32_t(i.offset);
-    if (address >> 16)
+    if (!shape.mayStartAt(address >> 16))
       return bad(ErrorKind::OutOfBounds,
-                 "the accumulator must start at lane 0, not " +
+                 std::string("the accumulator must start at lane 0") +
+                     (shape.spreads() ? " or 16" : "") + ", not " +
                      std::to_string(address >> 16));
+    operation->firstLane = address >> 16;
     operation->dColumn = address & 0xffff;
     operation->accumulate = w.predicate(i, 0) >> lane & 1;
     if (form.masksColumns)
@@ -115,7 +117,7 @@ private:
   }
 
   bool takeAccumulator() {
-    TensorRegion d{shape.units(), uint16_t(operation->dColumn),
+    TensorRegion d{operation->units(), uint16_t(operation->dColumn),
                    uint16_t(shape.dColumns()), true, 0};
     TensorRegion input = d;
     input.write = false;
@@ -127,15 +129,17 @@ private:
       return takeMatrix(1, "A", shape.transposeA, shape.aRows(),
                         shape.kStored(), shape.a, operation->a);
     uint32_t address = uint32_t(w.row(i.s[1])[lane]) + form.offsetA;
-    if (address >> 16 || shape.transposeA)
+    if (shape.transposeA)
       return bad(ErrorKind::BadDescriptor,
-                 "A in tensor memory must start at lane 0 and be K-major");
+                 "A in tensor memory must be K-major");
+    if (!startsAt("A in tensor memory", address, operation->firstLane))
+      return false;
     if (pair && shape.n % 32)
       return bad(ErrorKind::Unsupported,
                  "A in tensor memory is supported for a CTA pair only with N a "
                  "multiple of 32");
     operation->aColumn = address & 0xffff;
-    return takeColumns("A", shape.units(), operation->aColumn, 8);
+    return takeColumns("A", operation->units(), operation->aColumn, 8);
   }
 
   bool takeB() {
@@ -161,15 +165,24 @@ private:
                  "a sparse A is supported with 128 rows in each CTA only");
     uint32_t address = uint32_t(w.row(m.program.lists[i.sourceList])[lane]) +
                        form.metadataOffset;
-    if (address >> 16)
-      return bad(ErrorKind::OutOfBounds,
-                 "the metadata must start at lane 0, not " +
-                     std::to_string(address >> 16));
+    if (!startsAt("the metadata", address, operation->firstLane))
+      return false;
     operation->metadataColumn = address & 0xffff;
     bool bytes = shape.elementBytes == 1;
     return takeColumns("the metadata", 0xff,
                        operation->metadataColumn + (bytes ? 0 : shape.selector),
                        bytes ? 2 : 1);
+  }
+
+  /// Layouts that use half of the lanes have A, the accumulator and the
+  /// metadata in the same half (PTX ISA 9.7.16.10.5).
+  bool startsAt(const char *name, uint32_t address, uint32_t first) {
+    return address >> 16 == first ||
+           bad(ErrorKind::OutOfBounds,
+               std::string(name) + " must start at lane " +
+                   std::to_string(first) +
+                   (first ? ", where the accumulator does" : "") + ", not " +
+                   std::to_string(address >> 16));
   }
 
   bool takeColumns(const char *name, uint8_t units, uint32_t column,
@@ -193,10 +206,8 @@ private:
   bool takeScale(unsigned source, const char *name, uint32_t offset,
                  uint32_t rows, uint32_t &column) {
     uint32_t address = uint32_t(w.row(i.s[source])[lane]) + offset;
-    if ((address & kAddressBits) >> 16)
-      return bad(ErrorKind::OutOfBounds,
-                 std::string(name) + " must start at lane 0, not " +
-                     std::to_string((address & kAddressBits) >> 16));
+    if (!startsAt(name, address & kAddressBits, 0))
+      return false;
     column = address & 0xffff;
     return takeColumns(name, 0xff, column, (rows + 31) / 32);
   }

@@ -55,20 +55,25 @@ struct MmaShape {
   /// is in lanes 64 to 127; .ws with M 64 does the same, and with M 32 has
   /// quarters, each in 32 lanes (PTX ISA 9.7.16.10.5, layouts B, E and G).
   uint32_t folds() const {
-    return pair && m == 128 ? 2 : stationary ? 128 / m : 1;
+    return pair && m == 128 && !sparse ? 2 : stationary ? 128 / m : 1;
   }
   /// Lanes from one of these parts to the next.
   uint32_t foldLanes() const { return 128 / folds(); }
   /// Columns of tensor memory that the accumulator takes.
   uint32_t dColumns() const { return n / folds(); }
-  /// Lane of tensor memory that the CTA's row `r` lies in (layouts A to G).
+  /// Lane of tensor memory that the CTA's row `r` lies in (layouts A to G),
+  /// counted from the accumulator's address.
   uint32_t lane(uint32_t r) const {
     return spreads() ? r / 16 * 32 + r % 16 : r;
   }
-  /// 16-lane units that the accumulator covers.
+  /// 16-lane units that the accumulator covers, counted from its address.
   uint8_t units() const { return spreads() ? 0x55 : 0xff; }
-  /// Each quarter of the lanes has 16 rows (layout F).
-  bool spreads() const { return !pair && !stationary && m == 64; }
+  /// Each quarter of the lanes has 16 rows (layouts C and F).
+  bool spreads() const { return aRows() == 64 && folds() == 1; }
+  /// Whether the accumulator may start at this lane.
+  bool mayStartAt(uint32_t lane) const {
+    return lane == 0 || (spreads() && lane == 16);
+  }
   /// Bytes of K in shared memory, as elements of `elementBytes`.
   uint32_t kStored() const { return 32 / elementBytes; }
 };
@@ -124,6 +129,8 @@ struct MmaOperation {
   MmaShape shape;
   std::shared_ptr<const OperandLayout> a, b; ///< null: A lies elsewhere
   bool shiftsA = false; ///< .ashift: row r is that of the next lane
+  /// Of the accumulator, and of A and its metadata in tensor memory: 0 or 16.
+  uint32_t firstLane = 0;
   uint32_t aColumn = 0;
   uint32_t dColumn = 0;
   uint32_t aScaleColumn = 0, bScaleColumn = 0;
@@ -133,6 +140,9 @@ struct MmaOperation {
   const chip::SumRule *rule = nullptr;
   std::array<uint32_t, 8> disabledLanes{}; ///< 4 words a CTA
   ZeroColumns zeroColumns;                 ///< of B
+
+  /// 16-lane units of tensor memory that the accumulator covers.
+  uint8_t units() const { return uint8_t(shape.units() << firstLane / 16); }
 };
 
 /// One CTA's part of the operands and the accumulator.

@@ -56,8 +56,8 @@ std::string IssueKernel::epilogue() const {
   shl.b32 %r10, %r1, 7; add.u32 %r10, %r10, %r0; mul.wide.u32 %d9, %r10, )" +
                      std::to_string(columns * 4) + R"(;
   add.s64 %d9, %d9, %d1;
-  and.b32 %r11, %r0, 31; setp.lt.u32 %p7, %r11, 16;
-)";
+  and.b32 %r11, %r0, 16; setp.eq.u32 %p7, %r11, )" +
+                     std::to_string(firstLane) + ";\n";
   for (uint32_t c = 0; c < columns; c += 8) {
     body += "  tcgen05.ld.sync.aligned.32x32b.x8.b32 {%v0, %v1, %v2, %v3, %v4, "
             "%v5, %v6, %v7}, [%r9+" +

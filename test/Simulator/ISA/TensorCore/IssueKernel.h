@@ -16,7 +16,8 @@ struct IssueKernel {
   uint32_t bytes = 0;     ///< of the image, 1024-byte aligned in shared memory
   uint32_t allocated = 0; ///< columns of tensor memory
   uint32_t columns = 0;   ///< those that are stored, a multiple of 8
-  bool halfLanes = false; ///< only lanes 0 to 15 of 32 are
+  bool halfLanes = false; ///< only 16 of 32 lanes are
+  uint32_t firstLane = 0; ///< of these: 0 or 16
 
   /// PTX that all threads execute before. %r4: the columns' address, %r9 that
   /// of the warp's quarter; %v0 to %v15 are free.

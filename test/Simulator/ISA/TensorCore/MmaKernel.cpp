@@ -100,7 +100,8 @@ MmaRun::MmaRun(const MmaCase &form, uint32_t seed) : form(form) {
   frame.bytes = kImage;
   frame.allocated = 512;
   frame.columns = form.dColumns();
-  frame.halfLanes = form.m == 64 && !form.stationary;
+  frame.halfLanes = form.halfLanes();
+  frame.firstLane = form.firstLane;
   frame.issue = issue();
   text = frame.text();
 }
@@ -148,7 +149,11 @@ std::vector<uint8_t> MmaRun::images() const {
     // In tensor memory, each part of N has its own copy of A above it.
     uint32_t copies = form.tensorA ? form.parts() : 1;
     for (uint32_t copy = 0; copy < copies; ++copy)
-      put(bytes, kA + copy * aRows * 32, a, form.a, cta * aRows, aRows);
+      for (uint32_t r = 0; r < aRows; r += 16) {
+        uint32_t line = form.tensorA ? form.lane(r) : r;
+        put(bytes, kA + (copy * aRows + line) * 32, a, form.a, cta * aRows + r,
+            16);
+      }
     put(bytes, kB, b, form.b, cta * bRows, bRows);
     putScales(bytes, kScaleA, aScales, form.aId, cta * aRows, aRows);
     putScales(bytes, kScaleB, bScales, form.bId, 0, form.n);
@@ -166,7 +171,9 @@ uint32_t MmaCase::descriptor() const {
 }
 
 std::string MmaRun::issue() const {
-  auto column = [](uint32_t c) { return "[%r4+" + std::to_string(c) + "]"; };
+  auto column = [](uint32_t c, uint32_t lane = 0) {
+    return "[%r4+" + std::to_string(c + (lane << 16)) + "]";
+  };
   std::string text;
   auto tile = [&](int index, uint32_t offset, uint64_t bits) {
     std::string name = "%d" + std::to_string(index);
@@ -198,8 +205,9 @@ std::string MmaRun::issue() const {
   }
   std::string mma =
       std::string("  tcgen05.mma.") + (form.stationary ? "ws." : "") +
-      "cta_group::" + group + ".kind::" + form.kind + form.qualifiers +
-      " [%r4], " + (form.tensorA ? column(kColumnA) : "%d3") + ", %d4, " +
+      "cta_group::" + group + ".kind::" + form.kind + form.qualifiers + " " +
+      column(0, form.firstLane) + ", " +
+      (form.tensorA ? column(kColumnA, form.firstLane) : "%d3") + ", %d4, " +
       std::to_string(form.descriptor()) +
       (form.scales ? ", " + column(kColumnScaleA) + ", " + column(kColumnScaleB)
                    : "");
@@ -219,8 +227,8 @@ uint32_t MmaRun::bits(uint32_t row, uint32_t column) const {
   if (form.parts() > 1) {
     lane += column / form.dColumns() * (128 / form.parts());
     column %= form.dColumns();
-  } else if (form.m == 64) {
-    lane = lane / 16 * 32 + lane % 16;
+  } else {
+    lane = form.lane(lane);
   }
   return out[(row / rows * 128 + lane) * form.dColumns() + column];
 }

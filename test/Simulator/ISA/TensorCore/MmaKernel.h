@@ -43,6 +43,7 @@ struct MmaCase {
   bool negateA = false;
   bool stationary = false; ///< .ws
   bool tensorA = false;    ///< A is copied to tensor memory first
+  uint32_t firstLane = 0;  ///< of the accumulator, and of A there
   bool accumulate = false; ///< twice the product
   uint32_t extraBits = 0;  ///< of the instruction descriptor
 
@@ -54,6 +55,12 @@ struct MmaCase {
     return pair && m == 128 ? 2 : stationary ? 128 / m : 1;
   }
   uint32_t dColumns() const { return n / parts(); }
+  /// Whether each quarter of the lanes has 16 rows.
+  bool halfLanes() const { return m == 64 && !stationary; }
+  /// Where row `r` of a CTA is.
+  uint32_t lane(uint32_t r) const {
+    return halfLanes() ? firstLane + r / 16 * 32 + r % 16 : r;
+  }
   /// The instruction descriptor.
   uint32_t descriptor() const;
   std::string name() const;
