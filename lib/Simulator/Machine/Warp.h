@@ -155,7 +155,7 @@ public:
   // Asynchronous work of this warp.
   std::vector<CopyGroups> bulk;   ///< by lane
   std::vector<CopyGroups> copies; ///< by lane, cp.async
-  uint32_t bulkTime = 0, copyTime = 0, mmaTime = 0;
+  uint32_t bulkTime = 0, copyTime = 0;
   uint32_t tensorLoadTime = 0, tensorStoreTime = 0;
   uint32_t tensorLoadsPending = 0, tensorStoresPending = 0;
   RowsInFlight rowsInFlight;

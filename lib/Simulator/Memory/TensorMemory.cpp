@@ -116,7 +116,7 @@ bool TensorMemory::checkBusy(WarpOrder &warp, const Inst &inst,
         continue;
       const char *cure =
           op->engine == Engine::Mma
-              ? "wait for the mbarrier of its tcgen05.commit first"
+              ? "wait for the mbarrier of a tcgen05.commit of its thread first"
           : other.write
               ? "execute tcgen05.wait::st and hand over by a barrier first"
               : "execute tcgen05.wait::ld and hand over by a barrier first";
@@ -139,10 +139,11 @@ bool TensorMemory::checkBusy(WarpOrder &warp, const Inst &inst,
 }
 
 /// Whether the two, issued by one thread, complete in the order of issue (PTX
-/// ISA 9.7.16.6.2).
-static bool arePipelined(TensorOp earlier, TensorOp later) {
+/// ISA 9.7.16.6.2). `alike`: of two MMAs, that they have the same accumulator,
+/// shape and kind.
+static bool arePipelined(TensorOp earlier, TensorOp later, bool alike) {
   if (later == TensorOp::Mma)
-    return true;
+    return earlier != TensorOp::Mma || alike;
   if (later == TensorOp::Shift)
     return earlier == TensorOp::Mma;
   return later == TensorOp::CopyOfRows && earlier == TensorOp::Shift;
@@ -150,17 +151,23 @@ static bool arePipelined(TensorOp earlier, TensorOp later) {
 
 /// What an access by `warp` to what `earlier` accessed breaks; nothing where it
 /// is ordered after it. Same-thread pairs need the wait but no fence; others
-/// need tcgen05.fence on both sides (PTX ISA 9.7.16.6).
+/// need tcgen05.fence on both sides (PTX ISA 9.7.16.6). `issue`: of the access,
+/// if the tensor core makes it.
 static std::optional<Rule> brokenRule(const ClusterContext &context,
                                       const WarpOrder &warp, const Inst &inst,
-                                      AccessTag earlier, bool byMma) {
+                                      AccessTag earlier,
+                                      const TensorIssue *issue) {
   uint32_t agent = earlier.agent();
   bool own = context.warpOf(agent) == warp.globalIndex;
   bool ofMma = context.roleOf(agent) == Role::Mma;
-  bool inPipe = own && ofMma && byMma;
-  const Inst &other = context.program.code[earlier.instruction()];
-  if (inPipe && arePipelined(other.tensorOp, inst.tensorOp))
-    return std::nullopt;
+  bool inPipe = own && ofMma && issue;
+  if (inPipe) { // if one lane has issued both
+    const TensorIssue &before = warp.tensorIssues.at(earlier.time());
+    own = inPipe = before.lane == issue->lane;
+    const Inst &other = context.program.code[earlier.instruction()];
+    if (inPipe && arePipelined(other.tensorOp, inst.tensorOp, before == *issue))
+      return std::nullopt;
+  }
   if (warp.clocks().tensor.get(agent) >= earlier.time())
     return std::nullopt;
   if (warp.knows(earlier)) // the other side executed its own fence
@@ -169,7 +176,7 @@ static std::optional<Rule> brokenRule(const ClusterContext &context,
     return Rule::TensorCoreOrder;
   if (warp.knows(context.whenWaited(agent), earlier.time()))
     return own ? std::nullopt : std::optional(Rule::TensorFenceBefore);
-  if (!byMma && knowsIssue(context, warp, earlier))
+  if (!issue && knowsIssue(context, warp, earlier))
     return Rule::TransferOrder;
   return context.knowsRead(warp, earlier) ? Rule::RegisterOrder : Rule::Race;
 }
@@ -186,7 +193,8 @@ static std::string orderCure(Rule broken, Role role) {
            "(tcgen05.commit implies it) and tcgen05.fence::after_thread_sync "
            "after its wait";
   case Rule::TensorCoreOrder:
-    return ", and the two are not pipelined; wait for the mbarrier of a "
+    return ", and the two are not pipelined, as MMAs are that have the same "
+           "accumulator, shape and kind; wait for the mbarrier of a "
            "tcgen05.commit between them";
   case Rule::RegisterOrder:
     return ", and only reads of its registers say that this is over; execute "
@@ -196,8 +204,8 @@ static std::string orderCure(Rule broken, Role role) {
            " behind it, before a barrier hands the columns over";
   default:
     return role == Role::Mma
-               ? "; the other side must execute tcgen05.commit, and this side "
-                 "must wait for its mbarrier"
+               ? "; the thread that issued it must execute tcgen05.commit, and "
+                 "this side must wait for its mbarrier"
                : "; the other side must execute " + wait + " before it arrives";
   }
 }
@@ -218,10 +226,10 @@ bool TensorMemory::isBehindLoadOf(const WarpOrder &warp, uint32_t unit,
 bool TensorMemory::checkOrder(WarpOrder &warp, const Inst &inst,
                               AccessTag earlier, bool earlierWrites,
                               bool nowWrites, uint32_t unit, uint32_t column,
-                              bool byMma) {
+                              const TensorIssue *issue) {
   if (earlier.none())
     return true;
-  std::optional<Rule> broken = brokenRule(context, warp, inst, earlier, byMma);
+  std::optional<Rule> broken = brokenRule(context, warp, inst, earlier, issue);
   if (!broken)
     return true;
   if (*broken == Rule::Race && earlierWrites &&
@@ -334,7 +342,8 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
   bool orderOk = !told;
   if (anyFlight && orderOk)
     orderOk = checkBusy(warp, inst, region, pipe);
-  bool byMma = pipe >= 0;
+  const TensorIssue *issue =
+      pipe < 0 ? nullptr : &warp.tensorIssues.at(tag.time());
   for (uint32_t unit = 0; unit < kTensorUnits; ++unit) {
     if (!(region.units >> unit & 1))
       continue;
@@ -351,12 +360,12 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
       const uint32_t column = region.column + n;
       if (write != goodWrite && orderOk)
         orderOk = checkOrder(warp, inst, write, true, region.write, unit,
-                             column, byMma);
+                             column, issue);
       goodWrite = write;
       bool ownRead = read == tag; // it reads what it writes
       if (read != goodRead && region.write && orderOk && !ownRead)
         orderOk =
-            checkOrder(warp, inst, read, false, true, unit, column, byMma);
+            checkOrder(warp, inst, read, false, true, unit, column, issue);
       goodRead = read;
       if (region.write && !ownRead) // it came before, or was reported
         fill(wasRead + n, next - n, AccessTag());

@@ -23,6 +23,7 @@ namespace fp8::sim {
 
 class ClusterContext;
 class WarpOrder;
+struct TensorIssue;
 
 constexpr uint32_t kTensorLanes = 128;
 constexpr uint32_t kTensorColumns = 512;
@@ -61,7 +62,7 @@ public:
   void checkSize(WarpOrder &warp, const Inst &inst, uint32_t count);
 
   /// Bounds (lanes, columns, allocation), initialisation, ownership,
-  /// happens-before.
+  /// happens-before. `pipe`: AsyncOp's; -1: of tcgen05.ld and st.
   bool check(WarpOrder &warp, const Inst &inst, const TensorRegion &region,
              AccessTag tag, int64_t pipe);
   /// Before `warp` frees these columns, for its own CTA or the other one of its
@@ -114,7 +115,7 @@ private:
                       AccessTag store) const;
   bool checkOrder(WarpOrder &warp, const Inst &inst, AccessTag earlier,
                   bool earlierWrites, bool writes, uint32_t unit,
-                  uint32_t column, bool byMma);
+                  uint32_t column, const TensorIssue *issue);
   /// Whether nothing has written to that cell, and nothing is writing to it.
   bool isUnwritten(uint32_t unit, uint32_t column) const {
     size_t at = unit * kTensorColumns + column;

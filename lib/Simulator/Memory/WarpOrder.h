@@ -7,6 +7,7 @@
 #define FP8_LIB_SIMULATOR_MEMORY_WARPORDER_H
 
 #include "Memory/Clocks.h"
+#include "Memory/TensorIssues.h"
 #include "Program/Program.h"
 
 #include <array>
@@ -38,6 +39,7 @@ public:
         alive(lanes), atMeeting(lanes) {}
 
   const uint32_t lanes;
+  TensorIssues tensorIssues; ///< of its lanes
   /// Lanes that have not exited.
   uint32_t live() const { return alive; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tcgen05.commit (PTX ISA 9.7.16.10): arrives at barriers behind the MMAs of a
-// warp.
+// tcgen05.commit (PTX ISA 9.7.16.10): arrives at barriers behind the MMAs of
+// the thread that executes it.
 
 #include "ISA/TensorCore/Tcgen05.h"
 #include "ISA/TensorCore/Tcgen05Issue.h"
@@ -14,7 +14,7 @@ using namespace fp8::sim;
 namespace {
 
 int64_t landingPipe(const Warp &w, uint32_t rank) {
-  return int64_t(rank + 1) << 32 | tensorCorePipe(w);
+  return int64_t(rank + 1) << 32 | w.globalIndex;
 }
 
 /// A commit arrives: those who learn of it know that the earlier ones of its
@@ -38,7 +38,7 @@ void land(Warp &w, const Inst &i, int lane, Mbarrier &barrier,
 void issueArrival(Warp &w, const Inst &i, int lane, Mbarrier *barrier,
                   const std::shared_ptr<SyncClocks> &carried) {
   auto op = std::make_unique<AsyncOp>(i, w, lane, Engine::Arrival);
-  op->pipe = tensorCorePipe(w);
+  op->pipe = tensorCorePipe(w, lane);
   op->signals = int32_t(barrier->cta->rank);
   // The pipe orders the MMAs. By the letter the arrivals that they trigger land
   // when they land, so that only the phase that one lands in says that it has;
@@ -97,8 +97,8 @@ Flow commit(Warp &w, const Inst &i, uint32_t mask) {
     auto carried = std::make_shared<SyncClocks>();
     w.release(*carried);
     w.releaseWaits(carried->waits);
-    carried->all.raise(w.agent(Role::Mma), ++w.mmaTime);
-    carried->reached.raise(w.agent(Role::Mma), w.mmaTime);
+    for (Clock *clock : {&carried->all, &carried->reached})
+      clock->raise(w.agent(Role::Mma), w.tensorIssues.lastOf(l));
     for (Mbarrier *barrier : targets)
       issueArrival(w, i, l, barrier, carried);
   });

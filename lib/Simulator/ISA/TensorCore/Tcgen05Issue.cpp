@@ -18,7 +18,7 @@ bool TensorCoreIssue::bad(ErrorKind kind, const std::string &message) {
 
 /// Either CTA of a pair may issue, while the other has not exited (PTX
 /// ISA 9.7.16.5).
-bool TensorCoreIssue::begin() {
+bool TensorCoreIssue::begin(TensorIssue issue) {
   ctas.push_back(&w.cta);
   if (pair) {
     Cta *peer = m.pairPeer(w, i, lane);
@@ -26,8 +26,9 @@ bool TensorCoreIssue::begin() {
       return false;
     ctas.insert(peer->rank < w.cta.rank ? ctas.begin() : ctas.end(), peer);
   }
-  op->pipe = tensorCorePipe(w);
-  tag = AccessTag(w.agent(Role::Mma), ++w.mmaTime, i.index);
+  op->pipe = tensorCorePipe(w, lane);
+  issue.lane = lane;
+  tag = AccessTag(w.agent(Role::Mma), w.tensorIssues.add(issue), i.index);
   return true;
 }
 
@@ -75,7 +76,7 @@ bool TensorCoreIssue::checkShared() {
 
 void TensorCoreIssue::finish(std::function<void()> complete) {
   for (Cta *cta : ctas)
-    m.touchRemote(*cta, w, i, w.agent(Role::Mma), w.mmaTime);
+    m.touchRemote(*cta, w, i, tag.agent(), w.tensorIssues.lastOf(lane));
   std::vector<TensorRegion> results;
   for (const TensorRegion &region : op->tensor)
     if (region.write)

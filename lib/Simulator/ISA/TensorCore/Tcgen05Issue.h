@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What tcgen05.mma, .cp and .shift have in common: one thread issues them to
-// the tensor core, where those of a warp run in order.
+// the tensor core, where those of a thread run in order.
 
 #ifndef FP8_LIB_SIMULATOR_ISA_TENSORCORE_TCGEN05ISSUE_H
 #define FP8_LIB_SIMULATOR_ISA_TENSORCORE_TCGEN05ISSUE_H
@@ -14,8 +14,9 @@
 
 namespace fp8::sim {
 
-inline int64_t tensorCorePipe(const Warp &warp) {
-  return int64_t(warp.globalIndex) * 2;
+/// What runs in the order of issue: the operations of one lane.
+inline int64_t tensorCorePipe(const Warp &warp, int lane) {
+  return int64_t(2) << 48 | warp.globalIndex << 5 | lane;
 }
 
 /// One operation on its way from the operands of the instruction to the queue.
@@ -34,8 +35,8 @@ protected:
 
   bool bad(ErrorKind kind, const std::string &message);
 
-  /// To call before all that follows.
-  bool begin();
+  /// To call before all that follows. `issue`: of an MMA; the lane is set here.
+  bool begin(TensorIssue issue = {});
   /// Checks an access to tensor memory, in each of the CTAs. `region`: in any.
   bool checkTensor(TensorRegion region);
   /// And takes the region until the operation is complete.

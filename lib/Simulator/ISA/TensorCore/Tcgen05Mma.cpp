@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tcgen05.mma (PTX ISA 9.7.16.10). The MMAs of a warp and their commits
+// tcgen05.mma (PTX ISA 9.7.16.10). The MMAs of a thread and their commits
 // complete in order.
 
 #include "ISA/TensorCore/Tcgen05.h"
@@ -45,7 +45,7 @@ public:
         shape(operation->shape) {}
 
   void run() {
-    if (!readOperands() || !begin() || !takeAccumulator() || !takeA() ||
+    if (!readOperands() || !begin(issue()) || !takeAccumulator() || !takeA() ||
         !takeB() || !takeScales() || !takeMetadata() || !checkShared())
       return;
     ++m.report.statistics.mmas;
@@ -73,6 +73,12 @@ private:
     uint32_t rowsRead = (form.tensorA ? 0 : shape.aRows()) + shape.bRows();
     m.timing->multiplied(w, {shape.aRows(), shape.n, 32 * rowsRead, pair});
     finish([] {});
+  }
+
+  TensorIssue issue() const {
+    uint32_t accumulator = operation->firstLane << 16 | operation->dColumn;
+    return {lane,    accumulator,         shape.m,
+            shape.n, uint8_t(shape.kind), shape.sparse};
   }
 
   bool readOperands() {

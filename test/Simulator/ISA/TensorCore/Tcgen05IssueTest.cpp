@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MMAs whose accumulators use one half of the lanes.
+// MMAs one behind the other: which lane issues and which commits, what is
+// pipelined, and accumulators that use one half of the lanes.
 
 #include "ISA/TensorCore/MmaKernel.h"
 
@@ -31,13 +32,30 @@ std::string mma(const MmaCase &form, uint32_t at, const char *accumulate,
          std::to_string(at) + "], %d3, %d4, " +
          std::to_string(form.descriptor()) + ", " + accumulate + ";\n";
 }
-const char *const kNew = "%p3";
+const char *const kNew = "%p3", *const kMore = "%p6";
 
 const std::string kCommit = "tcgen05.commit.cta_group::1.mbarrier::arrive::one"
                             ".shared::cluster.b64 [%r8];\n";
+const std::string kMeeting = "ISSUED: bar.warp.sync -1;\n";
+const std::string kWait =
+    "  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 "
+    "[bar];\nLC: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 1; @!%p1 bra "
+    "LC;\n";
+
 /// Before the commit.
 void append(MmaRun &run, const std::string &text) {
   run.text = replaced(run.text, "  " + kCommit, text + "  " + kCommit);
+}
+
+void expectUnordered(MmaRun &run) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    run.options.scheduleSeed = seed;
+    Report report = run.run();
+    EXPECT_TRUE(has(report, ErrorKind::Race) ||
+                has(report, ErrorKind::MemoryInFlight))
+        << "seed " << seed << "\n"
+        << report.str();
+  }
 }
 
 } // namespace
@@ -101,5 +119,88 @@ TEST(MmaLanes, OperandsStartAtOneLane) {
     Report report = run.run();
     EXPECT_TRUE(has(report, ErrorKind::OutOfBounds)) << report.str();
     EXPECT_THAT(report.str(), HasSubstr(fault.message));
+  }
+}
+
+TEST(MmaLanes, ACommitTellsOfItsOwnLane) {
+  // The elected lane is lane 0.
+  for (int lane : {0, 5}) {
+    MmaRun run(integers(128, 64));
+    run.text = replaced(run.text, "  " + kCommit, "");
+    run.text = replaced(run.text, kMeeting,
+                        kMeeting + "  setp.eq.u32 %p7, %r0, " +
+                            std::to_string(lane) + ";\n  @%p7 " + kCommit);
+    if (lane) {
+      expectUnordered(run);
+      continue;
+    }
+    run.options.strict = true;
+    Report report = run.run();
+    ASSERT_TRUE(report.ok()) << report.str();
+    run.check(0);
+  }
+}
+
+TEST(MmaLanes, MmasOfTwoLanesAreNotPipelined) {
+  // Lanes 0 and 1 each issue one, and lane 1 commits; or lane 1 both.
+  for (bool both : {false, true}) {
+    MmaCase form = integers(128, 64);
+    MmaRun run(form);
+    std::string first = mma(form, 0, kNew);
+    run.text = replaced(run.text, "setp.ne.u32 %p5, %r6, 0;",
+                        "setp.gt.u32 %p5, %r6, 1; setp.eq.u32 %p7, %r0, 1;");
+    run.text = replaced(run.text, first,
+                        (both ? "  @%p7" : "  @!%p7") + first + "  @%p7" +
+                            mma(form, 0, kMore));
+    run.text = replaced(run.text, "  " + kCommit, "  @%p7 " + kCommit);
+    if (!both) {
+      expectUnordered(run);
+      continue;
+    }
+    run.options.strict = true;
+    Report report = run.run();
+    EXPECT_TRUE(report.ok()) << report.str();
+  }
+}
+
+TEST(MmaPipeline, NeedsTheSameAccumulatorShapeAndKind) {
+  MmaCase narrow = integers(128, 32), wide = integers(128, 64),
+          low = integers(64, 64), floats = wide;
+  floats.kind = "f8f6f4";
+  floats.a = floats.b = kE4m3;
+  struct Second {
+    std::string text;
+    bool isPipelined;
+  };
+  const Second seconds[] = {
+      {mma(wide, 0, kMore), true},
+      {mma(wide, 64, kNew), true}, // other columns
+      {mma(narrow, 64, kNew), true},
+      {mma(narrow, 0, kMore), false},
+      {mma(narrow, 32, kMore), false},
+      {mma(wide, 32, kNew), false},
+      {mma(low, 0, kMore), false},
+      {mma(floats, 0, kNew, "f8f6f4"), false},
+  };
+  for (const Second &second : seconds) {
+    MmaRun run(wide);
+    append(run, second.text);
+    Report report = run.run();
+    EXPECT_TRUE(report.ok()) << report.str();
+    ASSERT_EQ(report.warnings.size(), second.isPipelined ? 0u : 1u)
+        << second.text << report.str();
+    if (second.isPipelined)
+      continue;
+    EXPECT_EQ(report.warnings[0].rule, Rule::TensorCoreOrder);
+    EXPECT_THAT(report.warnings[0].message,
+                HasSubstr("the same accumulator, shape and kind"));
+    run.options.strict = true;
+    EXPECT_TRUE(has(run.run(), ErrorKind::MemoryInFlight)) << second.text;
+    // Behind a commit and its wait they are in order.
+    MmaRun waits(wide);
+    append(waits, kWait + second.text);
+    waits.options.strict = true;
+    report = waits.run();
+    EXPECT_TRUE(report.ok()) << second.text << report.str();
   }
 }
