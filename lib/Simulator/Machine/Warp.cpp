@@ -218,6 +218,14 @@ bool Warp::converged(const Inst &inst, uint32_t mask) {
                     this, &inst, __builtin_ctz(outside));
     needed &= members;
   }
+  if (uint32_t gone = lanes & ~live();
+      gone && inst.convergence == Convergence::Whole)
+    machine.error(ErrorKind::DivergentAligned,
+                  "'" + Machine::mnemonic(&inst) +
+                      "' needs all lanes of warp " + std::to_string(id) +
+                      ", but lane " + std::to_string(__builtin_ctz(gone)) +
+                      " has exited; let the lanes exit behind it",
+                  this, &inst, __builtin_ctz(mask));
   return (needed & ~mask) == 0;
 }
 

@@ -33,6 +33,7 @@ using Handler = Flow (*)(Warp &warp, const Inst &inst, uint32_t mask);
 enum class Convergence : uint8_t {
   None,
   Aligned, ///< all live lanes of the warp execute it together
+  Whole,   ///< the same, and no lane may have exited
   Members, ///< the lanes that the last source operand names execute it together
 };
 

@@ -39,7 +39,7 @@ bool fp8::sim::takeCtaGroup(Decoder &d, bool &pair) {
 }
 
 bool fp8::sim::takeSyncAligned(Decoder &d, Inst &i) {
-  i.convergence = Convergence::Aligned;
+  i.convergence = Convergence::Whole;
   return (d.take("sync") && d.take("aligned")) || d.fail("needs .sync.aligned");
 }
 

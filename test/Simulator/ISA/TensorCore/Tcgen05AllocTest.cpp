@@ -15,12 +15,13 @@ using testing::HasSubstr;
 
 namespace {
 
-/// Two CTAs of two warps. %r0: the rank; %p1: warp 1.
-Report runPairOf(const std::string &body, uint64_t seed, bool strict = false) {
+/// Two CTAs of two warps. %r0: the rank; %r1: the thread; %p1: warp 1.
+Report runPairOf(const std::string &body, uint64_t seed, bool strict = false,
+                 uint32_t threads = 64) {
   Device device;
   LaunchConfig config;
   config.grid = config.cluster = {2, 1, 1};
-  config.block = {64, 1, 1};
+  config.block = {threads, 1, 1};
   Options options;
   options.scheduleSeed = seed;
   options.strict = strict;
@@ -167,4 +168,31 @@ TEST(Tcgen05Alloc, SizesOfTwoWarpsDoNotIncrease) {
   expectOnly(first + "bar.sync 0;\n" + second + free, "");
   // In whichever order the two come.
   expectOnly(first + second + free, "tensor-memory-allocation");
+}
+
+TEST(Tcgen05Alloc, NoLaneOfTheWarpHasExited) {
+  const std::string leave = "setp.eq.u32 %p3, %r1, 31;\n@%p3 exit;\n",
+                    take = allocate(1, 32), give = release(1, 32);
+  const std::string bodies[] = {
+      leave + take + give,
+      take + leave + give,
+      take + leave +
+          "@!%p1 tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n" +
+          give,
+      take + "@!%p1 ld.shared.u32 %r4, [slot];\n" + leave +
+          "@!%p1 tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r5}, [%r4];\n"
+          "@!%p1 tcgen05.wait::ld.sync.aligned;\n" +
+          give,
+      take + "@!%p1 ld.shared.u32 %r4, [slot];\n" + leave +
+          "@!%p1 tcgen05.st.sync.aligned.32x32b.x1.b32 [%r4], {%r1};\n"
+          "@!%p1 tcgen05.wait::st.sync.aligned;\n" +
+          give,
+  };
+  for (const std::string &body : bodies)
+    expectOnly(body, "divergent-aligned",
+               "needs all lanes of warp 0, but lane 31 has exited");
+  expectOnly(take + give + leave, "");
+  // Lanes that never were have not exited.
+  Report report = runPairOf(take + give, 0, true, 16);
+  EXPECT_TRUE(report.ok()) << report.str();
 }
