@@ -92,9 +92,31 @@ void Cta::threadsExited() {
   checkEnd();
 }
 
+void Cta::checkPairEnd() {
+  const Cta *peer =
+      machine.program.ctaGroup == 2 && (rank ^ 1) < machine.ctas.size()
+          ? machine.ctas[rank ^ 1].get()
+          : nullptr;
+  if (!peer || !peer->ended ||
+      !tensor.relinquished == !peer->tensor.relinquished)
+    return;
+  const Cta &only = tensor.relinquished ? *this : *peer;
+  const Inst *inst = only.tensor.relinquished;
+  machine
+      .error(ErrorKind::TensorMemoryAllocation,
+             "'" + Machine::mnemonic(inst) +
+                 "' was executed only by CTA rank " +
+                 std::to_string(only.rank) +
+                 " of its pair; a warp of each of the two must execute it, and "
+                 "the first may wait for the second (PTX ISA 9.7.16.5)",
+             nullptr, inst)
+      .block = only.index;
+}
+
 void Cta::checkEnd() {
   if (machine.stopped)
     return;
+  checkPairEnd();
   for (const TensorMemory::Allocation &a : tensor.allocations())
     machine
         .error(ErrorKind::TensorMemoryAllocation,

@@ -110,6 +110,8 @@ public:
   void checkEnd();
 
 private:
+  /// At the end of the later CTA of a pair: what only one of them has done.
+  void checkPairEnd();
   std::vector<int32_t> barrierSlots; ///< by offset / 8
 };
 

@@ -54,7 +54,8 @@ public:
   Allocation *allocationAt(uint32_t column, uint32_t count);
   /// Of an allocation.
   void release(uint32_t column, uint32_t count);
-  bool permitRelinquished = false;
+  /// The CTA's first tcgen05.relinquish_alloc_permit; null: none yet.
+  const Inst *relinquished = nullptr;
   const std::vector<Allocation> &allocations() const { return live; }
   /// Before `warp` allocates: reports allocations of the CTA that are smaller,
   /// or larger and not ordered before this one. Sizes may not increase (PTX

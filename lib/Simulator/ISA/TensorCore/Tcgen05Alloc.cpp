@@ -135,7 +135,7 @@ bool mayAllocate(Warp &w, const Inst &i, uint32_t count) {
     allocationError(w, i,
                     "asks for " + std::to_string(count) +
                         " columns; the rule is a power of two from 32 to 512");
-  else if (!w.group().arrived && w.cta.tensor.permitRelinquished)
+  else if (!w.group().arrived && w.cta.tensor.relinquished)
     allocationError(w, i,
                     "follows tcgen05.relinquish_alloc_permit, after which the "
                     "CTA may not allocate");
@@ -231,8 +231,9 @@ Flow dealloc(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-Flow relinquish(Warp &w, const Inst &, uint32_t) {
-  w.cta.tensor.permitRelinquished = true;
+Flow relinquish(Warp &w, const Inst &i, uint32_t) {
+  if (!w.cta.tensor.relinquished)
+    w.cta.tensor.relinquished = &i;
   w.machine.progress();
   return Flow::Next;
 }

@@ -170,6 +170,22 @@ TEST(Tcgen05Alloc, SizesOfTwoWarpsDoNotIncrease) {
   expectOnly(first + second + free, "tensor-memory-allocation");
 }
 
+TEST(Tcgen05Alloc, BothCtasOfAPairRelinquish) {
+  const std::string give =
+      "tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;\n";
+  expectOnly(kMeet + kPair + "@!%p1 " + give + kMeet + kFreePair, "");
+  for (const char *rank : {"0", "1"})
+    expectOnly(kMeet + kPair + "setp.eq.and.u32 %p3, %r0, " + rank +
+                   ", !%p1;\n@%p3 " + give + kMeet + kFreePair,
+               "tensor-memory-allocation",
+               std::string("was executed only by CTA rank ") + rank +
+                   " of its pair");
+  // The permit of one CTA is its own.
+  expectOnly(allocate(1, 32) + "setp.eq.and.u32 %p3, %r0, 0, !%p1;\n@%p3 " +
+                 replaced(give, "::2", "::1") + release(1, 32),
+             "");
+}
+
 TEST(Tcgen05Alloc, NoLaneOfTheWarpHasExited) {
   const std::string leave = "setp.eq.u32 %p3, %r1, 31;\n@%p3 exit;\n",
                     take = allocate(1, 32), give = release(1, 32);
