@@ -3,19 +3,20 @@
 
 #include "fp8/Backend/Emit.h"
 #include "fp8/Backend/KernelObject.h"
-#include "fp8/Backend/OutputFiles.h"
 #include "fp8/Backend/PTX.h"
+#include "fp8/Files/OutputFiles.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
+using ::fp8::files::OutputFile;
 
 static LogicalResult write(ModuleOp module, const EmitOptions &options,
-                           ArrayRef<OutputFile> files) {
+                           const std::vector<OutputFile> &files,
+                           const std::vector<std::string> &stale = {}) {
   if (!options.writeFiles)
     return success();
-  if (llvm::Error error = writeOutputFiles(files))
-    return emitError(UnknownLoc::get(module.getContext()))
-           << llvm::toString(std::move(error));
+  if (auto error = ::fp8::files::write(files, stale))
+    return emitError(UnknownLoc::get(module.getContext())) << *error;
   return success();
 }
 
@@ -26,7 +27,7 @@ static LogicalResult writeLLVMIR(ModuleOp module, const EmitOptions &options) {
   FailureOr<std::string> text = emitLLVMIR(*kernel);
   if (failed(text))
     return failure();
-  return write(module, options, {{options.output, std::move(*text)}});
+  return write(module, options, {{options.output, *text}});
 }
 
 LogicalResult mlir::fp8::emit(ModuleOp module, const EmitOptions &options) {
@@ -39,10 +40,11 @@ LogicalResult mlir::fp8::emit(ModuleOp module, const EmitOptions &options) {
            << "a cubin is binary and is not written to the standard output; "
               "name a file with -o";
 
+  bool isStream = ::fp8::files::isStream(options.output);
   KernelObjectOptions wanted;
   wanted.kernel = options.kernel;
-  wanted.wantManifest = options.writeManifest &&
-                        (!options.writeFiles || !isStream(options.output));
+  wanted.wantManifest =
+      options.writeManifest && (!options.writeFiles || !isStream);
   if (isCubin)
     wanted.assemble = options.ptxas;
   FailureOr<KernelObject> object = makeKernelObject(module, wanted);
@@ -50,13 +52,18 @@ LogicalResult mlir::fp8::emit(ModuleOp module, const EmitOptions &options) {
     return failure();
   if (isCubin && options.reportResources)
     printResources(llvm::errs(), object->name, object->cubin->resources);
-  SmallVector<OutputFile> files;
-  if (wanted.wantManifest)
-    files.push_back({options.output + ".json", std::move(object->manifest)});
-  if (!object->certificate.empty())
-    files.push_back(
-        {options.output + ".proof.json", std::move(object->certificate)});
-  files.push_back({options.output, isCubin ? std::move(object->cubin->binary)
-                                           : std::move(object->ptx)});
-  return write(module, options, files);
+  std::vector<OutputFile> files;
+  std::vector<std::string> stale; // would be read as this kernel's
+  auto addBeside = [&](StringRef suffix, StringRef contents) {
+    std::string path = options.output + suffix.str();
+    if (!contents.empty())
+      files.push_back({path, contents});
+    else if (!isStream)
+      stale.push_back(path);
+  };
+  addBeside(".json", object->manifest);
+  addBeside(".proof.json", object->certificate);
+  files.push_back(
+      {options.output, isCubin ? object->cubin->binary : object->ptx});
+  return write(module, options, files, stale);
 }

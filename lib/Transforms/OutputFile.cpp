@@ -3,20 +3,17 @@
 
 #include "OutputFile.h"
 
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/ToolOutputFile.h"
+#include "fp8/Files/OutputFiles.h"
 
 using namespace mlir;
 
 LogicalResult mlir::fp8::writeOutput(ModuleOp module, StringRef pass,
                                      StringRef output,
                                      function_ref<void(raw_ostream &)> print) {
-  std::error_code error;
-  llvm::ToolOutputFile file(output, error, llvm::sys::fs::OF_None);
-  if (error)
-    return module.emitError() << "--" << pass << ": cannot write '" << output
-                              << "': " << error.message();
-  print(file.os());
-  file.keep();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  print(stream);
+  if (auto error = ::fp8::files::write({{output.str(), text}}))
+    return module.emitError() << "--" << pass << ": " << *error;
   return success();
 }

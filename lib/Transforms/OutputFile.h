@@ -8,8 +8,8 @@
 
 namespace mlir::fp8 {
 
-/// Writes a file, or with the name "-" to standard output; an error that names
-/// `pass` if it cannot be written.
+/// Writes a file, or with the name "-" to standard output, all or nothing; an
+/// error that names `pass` and the reason if it cannot be written.
 LogicalResult writeOutput(ModuleOp module, StringRef pass, StringRef output,
                           function_ref<void(raw_ostream &)> print);
 

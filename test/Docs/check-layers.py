@@ -22,6 +22,7 @@ CHECKERS_OWN = re.compile(r"llvm/|nlohmann/|\w+(\.h)?$")
 UPSTREAM = re.compile(r"(mlir|llvm)(-c)?/")
 # The folders that each folder of lib/ may include.
 LAYERS = {
+    "Files": [],
     "Chip": [],
     "Config": ["Chip"],
     "Tensor": [],
@@ -38,9 +39,9 @@ LAYERS = {
     "Analysis": ["Chip", "IR"],
     "Planning": ["Analysis", "IR"],
     "Proof": ["Analysis", "IR"],
-    "Transforms": ["Analysis", "Chip", "Config", "IR", "Planning", "Proof", "Tuning"],
+    "Transforms": ["Analysis", "Chip", "Config", "Files", "IR", "Planning", "Proof", "Tuning"],
     "Conversion": ["Analysis", "Chip", "IR", "Planning"],
-    "Backend": ["Analysis", "Chip", "IR", "Proof"],
+    "Backend": ["Analysis", "Chip", "Files", "IR", "Proof"],
     "Pipelines": ["Chip", "Conversion", "Planning", "Backend", "Transforms"],
     "Reducer": ["IR"],
     "Register": ["Conversion", "IR", "Pipelines", "Planning", "Backend", "Transforms"],

@@ -3,11 +3,12 @@
 // Reading and writing files, with an error for everything that can go wrong.
 #include "Files.h"
 
+#include "fp8/Files/OutputFiles.h"
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 namespace fp8::run {
 namespace fs = std::filesystem;
@@ -19,8 +20,10 @@ launch::Expected<std::string> readTextFile(const std::string &path) {
   };
   std::error_code code;
   fs::file_status status = fs::status(path, code);
-  if (!fs::exists(status))
+  if (status.type() == fs::file_type::not_found)
     return failure("no such file");
+  if (code)
+    return failure(code.message());
   if (fs::is_directory(status))
     return failure("it is a directory");
   std::ifstream file(path, std::ios::binary);
@@ -59,32 +62,11 @@ launch::Expected<std::string> findManifest(const std::string &ptxPath,
 
 std::optional<launch::Error> writeFile(const std::string &path,
                                        const std::vector<uint8_t> &bytes) {
-  std::error_code code;
-  fs::file_status status = fs::status(path, code);
-  // A pipe or a device is written to, not replaced.
-  bool replace = !fs::exists(status) || fs::is_regular_file(status);
-  std::string target =
-      replace ? path + "." + std::to_string(getpid()) + ".tmp" : path;
-  auto failure = [&](const std::string &why) {
-    if (replace)
-      fs::remove(target, code);
-    return launch::Error{"cannot write '" + path + "': " + why};
-  };
-  if (fs::is_directory(status))
-    return launch::Error{"cannot write '" + path + "': it is a directory"};
-  std::ofstream file(target, std::ios::binary | std::ios::trunc);
-  if (!file)
-    return failure(std::strerror(errno));
-  file.write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-  file.close();
-  if (!file)
-    return failure(std::strerror(errno));
-  if (!replace)
-    return std::nullopt;
-  std::error_code renamed;
-  fs::rename(target, path, renamed);
-  if (renamed)
-    return failure(renamed.message());
+  std::string_view contents(reinterpret_cast<const char *>(bytes.data()),
+                            bytes.size());
+  // The standard output has the summary.
+  if (auto error = files::write({{path == "-" ? "./-" : path, contents}}))
+    return launch::Error{*error};
   return std::nullopt;
 }
 

@@ -21,7 +21,8 @@ launch::Expected<std::string> readTextFile(const std::string &path);
 launch::Expected<std::string> findManifest(const std::string &ptxPath,
                                            const std::string &asked);
 
-/// Writes the whole file or, with an error, nothing: what was there stays.
+/// Writes the whole file or, with an error, nothing: what was there stays
+/// (fp8/Files/OutputFiles.h).
 std::optional<launch::Error> writeFile(const std::string &path,
                                        const std::vector<uint8_t> &bytes);
 
