@@ -5,14 +5,17 @@
 #include "fp8/Backend/CommandLine.h"
 #include "fp8/Backend/Emit.h"
 #include "fp8/Backend/PTX.h"
+#include "fp8/Files/OutputFiles.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Support/Timing.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Debug.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -71,6 +74,24 @@ struct CommandLine {
       types.push_back(type.c_str());
     llvm::DebugFlag = true;
     llvm::setCurrentDebugTypes(types.data(), types.size());
+  }
+
+  /// An error for an option that has no effect on what is written.
+  std::optional<std::string> findIdleOption() {
+    using Kinds = SmallVector<StringRef>;
+    const std::pair<const cl::Option *, Kinds> effects[] = {
+        {&kernel, {"llvm", "ptx", "cubin"}},
+        {&noManifest, {"ptx", "cubin"}},
+        {&ptxas, {"cubin"}},
+        {&strict, {"cubin"}},
+        {&resources, {"cubin"}}};
+    StringRef chosen = kind.getParser().getOption(unsigned(kind.getValue()));
+    for (const auto &[option, kinds] : effects)
+      if (option->getNumOccurrences() && !llvm::is_contained(kinds, chosen))
+        return ("--" + option->ArgStr + " has no effect with --emit=" + chosen +
+                "; drop it, or write --emit=" + llvm::join(kinds, " or "))
+            .str();
+    return std::nullopt;
   }
 
   EmitOptions getEmitOptions(StringRef output) const {
@@ -140,6 +161,39 @@ static LogicalResult process(std::unique_ptr<llvm::MemoryBuffer> buffer,
   return diagnostics.verify();
 }
 
+/// The contents of the file; null, with the error printed, if there are none.
+static std::unique_ptr<llvm::MemoryBuffer> openInput(StringRef input) {
+  if (input == "-" && llvm::sys::Process::StandardInIsUserInput())
+    llvm::errs() << "(reading the standard input)\n";
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &message);
+  if (!buffer)
+    llvm::errs() << "error: " << message << "\n";
+  return buffer;
+}
+
+/// Does what mlir-opt does, but for its output: MlirOptMain would empty the
+/// file before it reads the input, which may be the same.
+static LogicalResult readAndPrint(StringRef input, StringRef output,
+                                  const MlirOptMainConfig &config,
+                                  DialectRegistry &registry) {
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInput(input);
+  if (!buffer)
+    return failure();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  LogicalResult result =
+      MlirOptMain(stream, std::move(buffer), registry, config);
+  // A reader of a stream sees the modules in front of one that fails.
+  if (failed(result) && !::fp8::files::isStream(output.str()))
+    return failure();
+  if (auto error = ::fp8::files::write({{output.str(), text}})) {
+    llvm::errs() << "error: " << *error << "\n";
+    return failure();
+  }
+  return result;
+}
+
 static LogicalResult readAndEmit(StringRef input, EmitOptions options,
                                  DialectRegistry &registry) {
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
@@ -151,12 +205,9 @@ static LogicalResult readAndEmit(StringRef input, EmitOptions options,
                     "--verify-diagnostics, which writes no files\n";
     return failure();
   }
-  std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &message);
-  if (!buffer) {
-    llvm::errs() << "error: " << message << "\n";
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInput(input);
+  if (!buffer)
     return failure();
-  }
   return splitAndProcessBuffer(
       std::move(buffer),
       [&](std::unique_ptr<llvm::MemoryBuffer> chunk, raw_ostream &) {
@@ -209,9 +260,16 @@ int mlir::fp8::runDriver(int argc, char **argv, DialectRegistry &registry) {
     return 0;
   }
   auto [input, output] = parseArguments(arguments.size());
+  if (auto error = commandLine.findIdleOption()) {
+    llvm::errs() << "error: " << *error << "\n";
+    return EXIT_FAILURE;
+  }
   commandLine.startLogging();
   EmitOptions options = commandLine.getEmitOptions(output);
-  if (options.kind == EmitKind::MLIR)
+  if (options.kind != EmitKind::MLIR)
+    return asMainReturnCode(readAndEmit(input, options, registry));
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses()) // no input
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
-  return asMainReturnCode(readAndEmit(input, options, registry));
+  return asMainReturnCode(readAndPrint(input, output, config, registry));
 }
