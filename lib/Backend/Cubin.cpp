@@ -4,12 +4,14 @@
 #include "fp8/Backend/Cubin.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
+#include <cstdlib>
 
 using namespace llvm;
 using namespace mlir::fp8;
@@ -118,10 +120,13 @@ Expected<Cubin> mlir::fp8::assemble(StringRef ptx, StringRef kernel,
     return program.takeError();
 
   SmallString<128> directory;
-  if (std::error_code error =
-          sys::fs::createUniqueDirectory("fp8-ptxas", directory))
-    return makeError("cannot make a temporary directory for ptxas: " +
-                     error.message());
+  // LLVM's createUniqueDirectory replaces each '%' of the path.
+  sys::path::system_temp_directory(/*ErasedOnReboot=*/true, directory);
+  sys::path::append(directory, "fp8-ptxas-XXXXXX");
+  (void)directory.c_str(); // puts the NUL behind it
+  if (!mkdtemp(directory.data()))
+    return makeError("cannot make a temporary directory for ptxas: '" +
+                     directory + "': " + sys::StrError());
   scope_exit cleanUp([&] { (void)sys::fs::remove_directories(directory); });
   std::string input = (directory + "/kernel.ptx").str();
   std::string output = (directory + "/kernel.cubin").str();
