@@ -187,15 +187,17 @@ static llvm::json::Value toJSON(BlockwiseGemmOp op,
   llvm::json::Array candidates;
   for (const RankedConfig &config : shown)
     candidates.push_back(toJSON(config));
-  llvm::json::Object object{{"function", getFunctionName(op)},
-                            {"chip", chooser.getChip().name},
-                            {"machine", chooser.getMachine().name},
-                            {"constants", chooser.getMachinePath().empty()
-                                              ? StringRef("built in")
-                                              : chooser.getMachinePath()},
-                            {"source", stringifyConfigSource(choice.source)},
-                            {"reason", getReason(choice)},
-                            {"candidates", std::move(candidates)}};
+  using llvm::json::fixUTF8; // names and paths are any bytes
+  llvm::json::Object object{
+      {"function", fixUTF8(getFunctionName(op))},
+      {"chip", chooser.getChip().name},
+      {"machine", chooser.getMachine().name},
+      {"constants",
+       fixUTF8(chooser.getMachinePath().empty() ? StringRef("built in")
+                                                : chooser.getMachinePath())},
+      {"source", stringifyConfigSource(choice.source)},
+      {"reason", getReason(choice)},
+      {"candidates", std::move(candidates)}};
   if (choice.config)
     object["config"] = stringify(*choice.config);
   if (const auto &extents = choice.extents) {

@@ -2,6 +2,7 @@
 // What the PTX of kernels is expected to do, as JSON.
 
 #include "LinearCopy.h"
+#include "fp8/Analysis/KernelPlan.h"
 #include "fp8/Planning/Planning.h"
 #include "fp8/Proof/EventJSON.h"
 #include "fp8/Proof/ExtractEvents.h"
@@ -10,6 +11,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringMap.h"
+#include <deque>
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -24,11 +26,17 @@ LogicalResult mlir::fp8::addEvents(ModuleOp module, StringRef chip,
   addLoopCopyPasses(passes);
   if (failed(passes.run(*copy)))
     return failure();
-  llvm::StringMap<gpu::GPUFuncOp> byName;
-  copy->walk([&](gpu::GPUFuncOp kernel) { byName[kernel.getName()] = kernel; });
+  // Kernels of several modules may have one name in JSON: they come in order.
+  llvm::StringMap<std::deque<gpu::GPUFuncOp>> byName;
+  copy->walk([&](gpu::GPUFuncOp kernel) {
+    if (kernel.isKernel() && hasRings(kernel))
+      byName[llvm::json::fixUTF8(kernel.getName())].push_back(kernel);
+  });
   for (llvm::json::Value &value : *proofs.getAsObject()->getArray("kernels")) {
     llvm::json::Object &written = *value.getAsObject();
-    gpu::GPUFuncOp kernel = byName[*written.getString("kernel")];
+    auto &kernels = byName[*written.getString("kernel")];
+    gpu::GPUFuncOp kernel = kernels.front();
+    kernels.pop_front();
     if (failed(planKernel(kernel)))
       return failure();
     placeFences(kernel);
