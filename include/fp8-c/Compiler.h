@@ -102,7 +102,7 @@ Fp8Status fp8ChooserChoose(Fp8Chooser *chooser, int64_t m, int64_t n, int64_t k,
 /* The constants of the chooser's machine, fitted to times of kernels on the GPU
  * called `gpu`: the text of a file that `machine` reads. `measured` is the path
  * of a table of the format of `tuned`, which may have many entries for one M, N
- * and K. */
+ * and K. A name `gpu` that is empty or not UTF-8 is an error. */
 Fp8Status fp8ChooserFit(Fp8Chooser *chooser, const char *measured,
                         const char *gpu, Fp8Text **json);
 /* The names of the GPUs whose constants are built in; NULL after the last. */

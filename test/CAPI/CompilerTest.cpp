@@ -308,6 +308,11 @@ TEST(CCompiler, FitsConstantsToTimes) {
   EXPECT_EQ(fp8ChooserFit(chooser, "none.json", "NVIDIA H0", &text), FP8_ERROR);
   EXPECT_EQ(text, nullptr);
   EXPECT_THAT(fp8LastError(), HasSubstr("none.json"));
+  for (const char *gpu : {"", "\xff", static_cast<const char *>(nullptr)}) {
+    EXPECT_EQ(fp8ChooserFit(chooser, table.c_str(), gpu, &text), FP8_ERROR);
+    EXPECT_EQ(text, nullptr);
+    EXPECT_THAT(fp8LastError(), HasSubstr("must be text in UTF-8"));
+  }
   fp8ChooserFree(chooser);
 
   // What was written is a machine.
@@ -413,6 +418,20 @@ TEST(CCompiler, RefusesPipelinesThatThereAreNot) {
                                "\"\"");
   EXPECT_EQ(compiler.run("fp8-gemm-to-ptx{chip=sm_12}"), FP8_ERROR);
   EXPECT_THAT(fp8LastError(), HasSubstr("sm_12"));
+}
+
+TEST(CCompiler, AFullDiskIsAnErrorOfThePipeline) {
+  Compiler compiler;
+  ASSERT_EQ(compiler.parse(gemm), FP8_OK) << fp8LastError();
+  for (std::string pass : {"fp8-report{chip=sm_90a output=/dev/full}",
+                           "fp8-pipeline-graph{chip=sm_90a output=/dev/full}",
+                           "fp8-explain-config{chip=sm_90a output=/dev/full}",
+                           "fp8-prove{chip=sm_90a json=/dev/full}"}) {
+    EXPECT_EQ(fp8ModuleRunPipeline(compiler.module, pass.c_str()), FP8_ERROR);
+    EXPECT_THAT(fp8LastError(),
+                HasSubstr("cannot write '/dev/full': No space left on device"))
+        << pass;
+  }
 }
 
 TEST(CCompiler, NamesWhatIsMissingFromAModuleThatIsNotLowered) {

@@ -31,7 +31,7 @@ public:
 
   /// The constants of the machine, fitted to the times that the entries of a
   /// table have: the text of a file that `machine` reads, for the GPU called
-  /// `gpu`. Errors are reported at the op.
+  /// `gpu`, text in UTF-8. Errors are reported at the op.
   virtual FailureOr<std::string> fit(StringRef tablePath, StringRef gpu) = 0;
 };
 

@@ -3,6 +3,8 @@
 
 #include "ConfigChooser.h"
 
+#include "llvm/Support/JSON.h"
+
 using namespace mlir;
 using namespace mlir::fp8;
 
@@ -10,6 +12,9 @@ FailureOr<std::string> ConfigChooser::fit(BlockwiseGemmOp op,
                                           StringRef tablePath,
                                           StringRef gpu) const {
   auto emitError = [&]() { return op.emitError(); };
+  if (gpu.empty() || !llvm::json::isUTF8(gpu))
+    return emitError() << "the name of the GPU must be text in UTF-8, but is '"
+                       << gpu << "'; name the GPU of the times";
   FailureOr<TunedTable> times =
       TunedTable::read(tablePath, chip, op.getContext(), emitError);
   if (failed(times))
