@@ -33,6 +33,9 @@ refused = 0
 for case in json.loads((inputs / "broken.json").read_text()):
     accepted = accepts(replaced(whole, case["at"], case["value"]))
     refused += not accepted
+    types = case["message"].partition("is not one of ")[2]
+    if case["at"].endswith("/dtype") and types and types.split(", ") != schema["$defs"]["dtype"]["enum"]:
+        wrong.append(f"the types of the schema: the reader's are {types}")
     if accepted != (case.get("schema") == "accepts"):
         wrong.append(f"{case['at']}: {'accepted' if accepted else 'refused'}")
 print(*(f"not as expected: {each}" for each in wrong), f"{refused} refused, {len(wrong)} not as expected", sep="\n")
