@@ -28,6 +28,18 @@ void forEachRun(const ArgumentValue &argument, size_t axis, uint64_t offset,
 }
 } // namespace
 
+Error nullAddress(const std::string &name) {
+  return {"argument '" + name +
+          "' has elements but no memory: its address is null"};
+}
+
+std::optional<Error> checkAddress(const std::string &name,
+                                  const ArgumentValue &argument) {
+  if (argument.address || isEmpty(argument))
+    return std::nullopt;
+  return nullAddress(name);
+}
+
 Expected<uint64_t> arrayBytes(const std::string &name,
                               const ArgumentValue &argument) {
   if (isEmpty(argument))
@@ -46,9 +58,8 @@ Expected<uint64_t> arrayBytes(const std::string &name,
       return Error{"argument '" + name +
                    "' spans more bytes than 64 bits can count"};
   }
-  if (!argument.address)
-    return Error{"argument '" + name +
-                 "' has elements but no memory: its address is null"};
+  if (auto error = checkAddress(name, argument))
+    return *error;
   uint64_t bytes;
   if (__builtin_mul_overflow(elements, uint64_t(byteSize(argument.dtype)),
                              &bytes))

@@ -147,6 +147,26 @@ bool isPromised(const ConstancySpec &spec, const Manifest &manifest) {
       });
 }
 
+/// The same arrays, described as contiguous ones where no element tells: in
+/// axes of at most one element, and in all axes of arrays without elements.
+/// Callers' libraries put any stride there (NumPy: "internal memory layout").
+std::vector<ArgumentValue>
+withFreeStrides(std::vector<ArgumentValue> arguments) {
+  for (ArgumentValue &argument : arguments) {
+    size_t rank = std::min(argument.shape.size(), argument.strides.size());
+    const auto end = argument.shape.begin() + rank;
+    bool isEmpty = std::find(argument.shape.begin(), end, 0) != end;
+    uint64_t inner = 1; // of a contiguous array, in elements
+    for (size_t axis = rank; axis-- > 0;) {
+      int64_t &stride = argument.strides[axis];
+      if (isEmpty || argument.shape[axis] == 1)
+        stride = int64_t(inner);
+      inner = uint64_t(stride) * uint64_t(argument.shape[axis]);
+    }
+  }
+  return arguments;
+}
+
 BoundBytes getBytes(const ArgumentSpec &spec, const ArgumentValue &argument) {
   Expected<uint64_t> bytes = arrayBytes(spec.name, argument);
   return bytes ? BoundBytes{argument.address, *bytes} : BoundBytes{};
@@ -172,9 +192,9 @@ bindParameter(const ParameterSpec &spec, const Manifest &manifest,
 }
 } // namespace
 
-std::optional<Error>
-checkArguments(const Manifest &manifest,
-               const std::vector<ArgumentValue> &arguments) {
+static std::optional<Error>
+checkAsGiven(const Manifest &manifest,
+             const std::vector<ArgumentValue> &arguments) {
   if (arguments.size() != manifest.arguments.size())
     return Error{"the kernel takes " +
                  std::to_string(manifest.arguments.size()) +
@@ -185,21 +205,20 @@ checkArguments(const Manifest &manifest,
   return std::nullopt;
 }
 
-std::optional<Error> checkLaunch(const Manifest &manifest,
-                                 const std::vector<ArgumentValue> &arguments,
-                                 const DeviceProperties &device) {
-  constexpr uint64_t kAligned = uint64_t(1) << 32;
-  std::vector<ArgumentValue> anywhere = arguments;
-  for (ArgumentValue &argument : anywhere)
-    argument.address = kAligned;
-  auto plan = bindLaunch(manifest, anywhere, device);
-  return plan ? std::nullopt : std::optional(plan.takeError());
+std::optional<Error>
+checkArguments(const Manifest &manifest,
+               const std::vector<ArgumentValue> &arguments) {
+  auto error = checkAsGiven(manifest, arguments);
+  return error && checkAsGiven(manifest, withFreeStrides(arguments))
+             ? error
+             : std::nullopt;
 }
 
-Expected<LaunchPlan> bindLaunch(const Manifest &manifest,
-                                const std::vector<ArgumentValue> &arguments,
-                                const DeviceProperties &device) {
-  if (auto error = checkArguments(manifest, arguments))
+static Expected<LaunchPlan>
+bindAsGiven(const Manifest &manifest,
+            const std::vector<ArgumentValue> &arguments,
+            const DeviceProperties &device) {
+  if (auto error = checkAsGiven(manifest, arguments))
     return *error;
   if (auto error = checkConstraints(manifest, arguments, device))
     return *error;
@@ -226,9 +245,40 @@ Expected<LaunchPlan> bindLaunch(const Manifest &manifest,
                    "]: " + parameter.error()};
     plan.parameters.push_back(std::move(*parameter));
   }
-  for (size_t i = 0; i < arguments.size(); ++i)
-    plan.arguments.push_back(getBytes(manifest.arguments[i], arguments[i]));
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const ArgumentSpec &spec = manifest.arguments[i];
+    if (auto error = checkAddress(spec.name, arguments[i]))
+      return *error;
+    plan.arguments.push_back(getBytes(spec, arguments[i]));
+  }
   return plan;
+}
+
+Expected<LaunchPlan> bindLaunch(const Manifest &manifest,
+                                const std::vector<ArgumentValue> &arguments,
+                                const DeviceProperties &device) {
+  Expected<LaunchPlan> plan = bindAsGiven(manifest, arguments, device);
+  if (plan)
+    return plan;
+  Expected<LaunchPlan> other =
+      bindAsGiven(manifest, withFreeStrides(arguments), device);
+  return other ? std::move(other) : std::move(plan);
+}
+
+Expected<LaunchPlan> bindAnywhere(const Manifest &manifest,
+                                  std::vector<ArgumentValue> arguments,
+                                  const DeviceProperties &device) {
+  constexpr uint64_t kAligned = uint64_t(1) << 32;
+  for (ArgumentValue &argument : arguments)
+    argument.address = kAligned;
+  return bindLaunch(manifest, arguments, device);
+}
+
+std::optional<Error> checkLaunch(const Manifest &manifest,
+                                 const std::vector<ArgumentValue> &arguments,
+                                 const DeviceProperties &device) {
+  auto plan = bindAnywhere(manifest, arguments, device);
+  return plan ? std::nullopt : std::optional(plan.takeError());
 }
 
 } // namespace fp8::launch

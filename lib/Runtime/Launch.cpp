@@ -3,6 +3,7 @@
 // Launch plan to cuLaunchKernelEx.
 #include "fp8/Runtime/Launch.h"
 
+#include "fp8/Launch/HostArray.h"
 #include "fp8/Runtime/TensorMap.h"
 
 #include <cstring>
@@ -43,6 +44,7 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
   for (size_t i = 0; i < plan.arguments.size(); ++i) {
     launch.ownAddresses.push_back(plan.arguments[i].address);
     launch.argumentBytes.push_back(plan.arguments[i].bytes);
+    launch.names.push_back(manifest.arguments[i].name);
     if (writes(manifest.arguments[i].access))
       launch.written.push_back(i);
   }
@@ -89,6 +91,9 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
 
 std::optional<Error>
 PreparedLaunch::enqueueAt(cu::Stream stream, const uint64_t *addresses) const {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (!addresses[i] && argumentBytes[i])
+      return launch::nullAddress(names[i]);
   // A thread's launches use one buffer, so that none allocates.
   static thread_local std::vector<Parameter> values;
   values.assign(parameters.begin(), parameters.end());

@@ -180,6 +180,61 @@ TEST(LaunchPlan, ChecksTheLaunch) {
             "parameters[5]: 256 does not fit in i8");
 }
 
+TEST(LaunchPlan, ElementsHaveAnAddress) {
+  std::vector<ArgumentValue> arguments = gemmArguments(128, 128, 128);
+  arguments[2].address = 0;
+  EXPECT_EQ(errorOf(arguments),
+            "argument 'b' has elements but no memory: its address is null");
+  arguments = gemmArguments(128, 128, 0);
+  arguments[0].address = arguments[2].address = 0;
+  EXPECT_EQ(errorOf(arguments), "no error") << "there are no elements";
+}
+
+/// NumPy gives such axes any strides: (0, 1) to a row, (0, 0) to no elements.
+TEST(LaunchPlan, StridesThatLeadNowhereAreFree) {
+  const std::string text = readInput("valid/minimal.json");
+  auto errorWith = [&](const std::vector<int64_t> &shape,
+                       const std::vector<int64_t> &strides) -> std::string {
+    // x is contiguous, with rows of any length.
+    nlohmann::json manifest = nlohmann::json::parse(text);
+    manifest["arguments"] = {{{"name", "x"},
+                              {"dtype", "f32"},
+                              {"shape", {nullptr, nullptr}},
+                              {"strides", {nullptr, 1}},
+                              {"access", "read"}}};
+    manifest["constraints"] = {
+        {{"rule", "x must be contiguous"},
+         {"condition",
+          {{"eq", {{{"stride", {"x", 0}}}, {{"dim", {"x", 1}}}}}}}}};
+    Manifest parsed = parse(manifest.dump());
+    std::vector<ArgumentValue> arguments = {
+        {ElementType::F32, shape, strides, 0x1000}};
+    auto error = checkArguments(parsed, arguments);
+    return error ? error->message : errorOf(manifest.dump(), arguments);
+  };
+  EXPECT_EQ(errorWith({1, 64}, {0, 1}), "no error");
+  EXPECT_EQ(errorWith({1, 64}, {512, 1}), "no error");
+  EXPECT_EQ(errorWith({64, 1}, {1, 7}), "no error");
+  EXPECT_EQ(errorWith({64, 0}, {0, 0}), "no error");
+  EXPECT_EQ(errorWith({0, 64}, {0, 0}), "no error");
+  EXPECT_EQ(errorWith({2, 64}, {0, 1}),
+            "x must be contiguous (eq(x.strides[0], x.shape[1]) does not hold: "
+            "x.strides[0] = 0, x.shape[1] = 64)");
+  EXPECT_EQ(errorWith({1, 64}, {64, 2}),
+            "x.strides[1] is 2; the kernel was compiled for 1");
+}
+
+/// One row of a padded matrix: its own stride is the one that TMA takes.
+TEST(LaunchPlan, StridesThatFitStay) {
+  std::vector<ArgumentValue> arguments = gemmArguments(1, 128, 320);
+  arguments[0].strides[0] = 4096;
+  Expected<LaunchPlan> plan =
+      bindLaunch(parse(gemmText()), arguments, device());
+  ASSERT_TRUE(plan) << plan.error();
+  EXPECT_EQ(std::get<fp8::tensor::TensorMap>(plan->parameters[0]).stridesBytes,
+            (std::vector<uint64_t>{4096}));
+}
+
 TEST(LaunchPlan, BindsMatricesOfABatch) {
   Manifest manifest = parse(gemmText());
   manifest.constraints.clear();

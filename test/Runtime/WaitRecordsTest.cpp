@@ -25,8 +25,7 @@ protected:
     plan.grid = plan.block = plan.cluster = {1, 1, 1};
     manifest.parameters = {launch::PointerSpec{0}};
     plan.parameters = {launch::BoundPointer{0x10000}};
-    plan.arguments.resize(manifest.arguments.size());
-    plan.arguments[0].address = 0x10000;
+    plan.arguments.assign(manifest.arguments.size(), {0x10000});
   }
   /// Launches and waits; the error, or nothing.
   std::optional<Error> run() {

@@ -104,6 +104,19 @@ def test_simulates():
     assert other.schedule_hash != first.schedule_hash
 
 
+def test_strides_that_lead_nowhere_are_free():
+    """NumPy gives an axis of one element, and all axes of an array without elements, any strides, and calls the array contiguous."""
+    kernel = fp8.compile(ROOT / "examples" / "tutorial" / "gemm.mlir", chip="sm_90a", assemble=False)
+    every = (np.arange(4 * 128).reshape(4, 128) % 3).astype(ml_dtypes.bfloat16)
+    row, ones, d = every[::4], np.ones((64, 128), ml_dtypes.bfloat16), np.full((1, 64), np.nan, ml_dtypes.bfloat16)
+    assert row.flags.c_contiguous and row.strides == (1024, 2)
+    kernel.simulate(row, ones, d)
+    assert (d == row.astype(np.float32).sum()).all()
+    none, d = np.empty((64, 0), ml_dtypes.bfloat16), np.full((64, 64), np.nan, ml_dtypes.bfloat16)
+    kernel.simulate(none, none, d)
+    assert not d.any()
+
+
 def test_profiles(tmp_path):
     p = Problem(40, 72, 160)
     d = np.full((40, 72), np.nan, np.float32)

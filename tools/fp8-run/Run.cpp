@@ -218,7 +218,7 @@ Summary runProblem(const Options &options, const launch::Manifest &manifest,
   std::vector<launch::ArgumentValue> values;
   for (const PreparedArgument &argument : problem->arguments())
     values.push_back(argument.value);
-  auto plan = launch::bindLaunch(manifest, values, backend.properties());
+  auto plan = launch::bindAnywhere(manifest, values, backend.properties());
   if (!plan) {
     summary.error = plan.error();
     log << prefix << "error: " << plan.error() << "\n";

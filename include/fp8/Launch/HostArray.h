@@ -8,6 +8,13 @@
 
 namespace fp8::launch {
 
+/// The error of an argument called `name` that has elements and no address.
+Error nullAddress(const std::string &name);
+
+/// That error if the argument has elements and its address is null.
+std::optional<Error> checkAddress(const std::string &name,
+                                  const ArgumentValue &argument);
+
 /// The bytes from the argument's first element to the end of its last, gaps
 /// included; 0 if it has no elements. Negative strides, a null address and more
 /// bytes than 64 bits count are errors, which name `name`.

@@ -51,17 +51,24 @@ struct LaunchPlan {
 /// Binds `manifest` to a call. Checks, in this order: count, dtype, rank,
 /// static extents and static strides of the arguments; the constraints, each
 /// with its rule; grid, cluster and shared memory against the device's limits;
-/// every parameter. Of what a parameter calls constant the plan says only what
-/// the manifest promises. The first broken rule is the error. If the grid has a
-/// zero extent, the checks end after the grid. A tensor map's extent of 0
-/// becomes 1, and its strides are then raised to the smallest legal ones: a
-/// kernel must not touch such a map.
+/// every parameter; that arguments with elements have an address. A stride that
+/// leads to no other element (of an axis of one element, or of an array without
+/// elements) may be that of a contiguous array instead. Of what a parameter
+/// calls constant the plan says only what the manifest promises. The first
+/// broken rule is the error. If the grid has a zero extent, the checks end
+/// after the grid. A tensor map's extent of 0 becomes 1, and its strides are
+/// then raised to the smallest legal ones: a kernel must not touch such a map.
 Expected<LaunchPlan> bindLaunch(const Manifest &manifest,
                                 const std::vector<ArgumentValue> &arguments,
                                 const DeviceProperties &device);
 
-/// The checks of `bindLaunch` but for those of addresses, for callers that have
-/// not copied the arguments to the device yet.
+/// The same for callers that have not copied the arguments to the device yet:
+/// with one address for all, which all are aligned to.
+Expected<LaunchPlan> bindAnywhere(const Manifest &manifest,
+                                  std::vector<ArgumentValue> arguments,
+                                  const DeviceProperties &device);
+
+/// The checks of `bindLaunch` but for those of addresses.
 std::optional<Error> checkLaunch(const Manifest &manifest,
                                  const std::vector<ArgumentValue> &arguments,
                                  const DeviceProperties &device);

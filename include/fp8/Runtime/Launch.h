@@ -77,10 +77,10 @@ public:
     return enqueueAt(stream, ownAddresses.data());
   }
   /// The same on other arrays with the same types, shapes and strides;
-  /// `addresses` has one address for each argument of the manifest. Several
-  /// threads may use the launch at the same time. If the stream captures a
-  /// graph, the kernel is told which arguments are constant in it
-  /// (CapturedLaunches).
+  /// `addresses` has one address for each argument of the manifest; 0 is an
+  /// error where the argument has elements. Several threads may use the launch
+  /// at the same time. If the stream captures a graph, the kernel is told which
+  /// arguments are constant in it (CapturedLaunches).
   std::optional<Error> enqueueAt(cu::Stream stream,
                                  const uint64_t *addresses) const;
   /// Enqueues to a separate stream, and waits for the end.
@@ -124,6 +124,7 @@ private:
   std::vector<Constancy> constancies;
   std::vector<uint64_t> ownAddresses;  ///< of each argument of the manifest
   std::vector<uint64_t> argumentBytes; ///< likewise, as BoundBytes has them
+  std::vector<std::string> names;      ///< likewise
   std::vector<unsigned> written;       ///< arguments that the kernel writes
   /// False if the following kernel may start before all in front of this one
   /// has ended.
