@@ -46,8 +46,8 @@ Fp8Status fp8DeviceAwait(Fp8Device *device, void *stream);
 /* Sets the seconds after which work that has not ended is FP8_HANG; the default
  * is 30. The driver waits for such work before it frees anything. From then on
  * the functions named Close and Free free nothing of that device, and
- * return. */
-void fp8DeviceSetWatchdog(Fp8Device *device, double seconds);
+ * return. What is no number is an error. */
+Fp8Status fp8DeviceSetWatchdog(Fp8Device *device, double seconds);
 
 /* `name` is for errors. */
 Fp8Status fp8BufferAllocate(Fp8Device *device, const char *name, uint64_t bytes,
@@ -82,7 +82,8 @@ Fp8Status fp8LaunchRun(const Fp8Launch *launch);
 Fp8Status fp8LaunchEnqueue(const Fp8Launch *launch, void *stream);
 /* The same with other arrays of the same types, shapes and strides: `addresses`
  * has the address of element 0 of each argument with which the launch was
- * prepared. Several threads may call this with one launch at the same time. */
+ * prepared; 0 is an error where the argument has elements. Several threads may
+ * call this with one launch at the same time. */
 Fp8Status fp8LaunchEnqueueAt(const Fp8Launch *launch, const uint64_t *addresses,
                              size_t count, void *stream);
 
@@ -98,8 +99,8 @@ typedef struct Fp8Timing {
 
 /* Times launches of one kernel, each on its own operands, which together should
  * be larger than 4 times the L2 cache. The result is the median of `replays`
- * (20 or more) replays of a CUDA graph of all launches. `flush` not 0: single
- * launches, with the L2 cache flushed before each. */
+ * (20 to 1,000,000) replays of a CUDA graph of all launches. `flush` not 0:
+ * single launches, with the L2 cache flushed before each. */
 Fp8Status fp8LaunchTime(const Fp8Launch *const *launches, size_t count,
                         uint32_t replays, int flush, Fp8Timing *timing);
 

@@ -7,6 +7,8 @@
 #include "fp8/Runtime/Stamps.h"
 #include "fp8/Runtime/Timer.h"
 
+#include <cmath>
+
 using namespace fp8;
 using capi::textOf;
 
@@ -113,8 +115,11 @@ Fp8Status fp8DeviceAwait(Fp8Device *device, void *stream) {
   });
 }
 
-void fp8DeviceSetWatchdog(Fp8Device *device, double seconds) {
+Fp8Status fp8DeviceSetWatchdog(Fp8Device *device, double seconds) {
+  if (std::isnan(seconds))
+    return fail("the watchdog's limit is no number; give it in seconds");
   device->device->watchdog.seconds = seconds;
+  return FP8_OK;
 }
 
 Fp8Status fp8BufferAllocate(Fp8Device *device, const char *name, uint64_t bytes,

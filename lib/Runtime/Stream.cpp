@@ -85,7 +85,7 @@ std::optional<Error> Event::await(const std::string &what) const {
       return driver.failure(driver.eventQuery.name, result, what + " failed");
     }
     std::chrono::duration<double> elapsed = Clock::now() - start;
-    if (elapsed.count() > limit)
+    if (!(elapsed.count() <= limit)) // no number is no limit to wait for
       break;
     if (elapsed.count() > 0.001)
       pause = std::min(pause + std::chrono::microseconds(20),

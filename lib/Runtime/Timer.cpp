@@ -23,7 +23,7 @@ public:
     if (!stream)
       return stream.takeError();
     std::vector<double> times;
-    for (unsigned i = 0; i < options.warmUps + options.replays; ++i) {
+    for (uint64_t i = 0; i < uint64_t(options.warmUps) + options.replays; ++i) {
       auto time = once(*stream, before, work);
       if (!time)
         return time.takeError();
@@ -130,6 +130,10 @@ Expected<Timing> timeLaunches(std::shared_ptr<const Device> device,
   if (launches.empty() || !options.replays)
     return Error{
         "there is nothing to time; pass launches and a number of replays"};
+  if (options.replays > kMostReplays)
+    return Error{std::to_string(options.replays) +
+                 " replays are too many; time at most " +
+                 std::to_string(kMostReplays)};
   return options.clock == Clock::Graph ? timeGraph(device, launches, options)
                                        : timeFlushed(device, launches, options);
 }

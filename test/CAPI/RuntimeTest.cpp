@@ -7,6 +7,7 @@
 #include "NaiveProblem.h"
 #include "fp8-c/Python.h"
 
+#include <cmath>
 #include <thread>
 
 using fp8::test::readFile;
@@ -204,6 +205,10 @@ TEST_F(CRuntime, EnqueuesOnOtherArrays) {
                                "is given 4 addresses");
   EXPECT_EQ(fp8LaunchEnqueue(launch, nullptr), FP8_OK);
   EXPECT_EQ(count(launched + "0x1000"), 1u) << "the launch itself has changed";
+  const uint64_t none[] = {0x9000, 0xa000, 0, 0xc000, 0xd000};
+  EXPECT_EQ(fp8LaunchEnqueueAt(launch, none, 5, nullptr), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(), "argument 'b' has elements but no memory: its "
+                               "address is null");
 }
 
 TEST_F(CRuntime, ProfilesWhatWritesStampsOnly) {
@@ -267,7 +272,9 @@ TEST_F(CRuntime, TellsAHangFromAnError) {
   ASSERT_EQ(prepare(), FP8_OK);
   Fp8Buffer *buffer = nullptr;
   ASSERT_EQ(fp8BufferAllocate(device, "a", 4, &buffer), FP8_OK);
-  fp8DeviceSetWatchdog(device, 0.01);
+  EXPECT_EQ(fp8DeviceSetWatchdog(device, 0.01), FP8_OK);
+  EXPECT_EQ(fp8DeviceSetWatchdog(device, std::nan("")), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("the watchdog's limit is no number"));
   set("FP8_FAKE_HANG", "1");
   EXPECT_EQ(fp8LaunchRun(launch), FP8_HANG);
   EXPECT_THAT(fp8LastError(), HasSubstr("has not ended after 0.01 s"));

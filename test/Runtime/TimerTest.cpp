@@ -6,6 +6,9 @@
 
 #include "FakeDriver.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace fp8;
 using namespace fp8::runtime;
 using testing::HasSubstr;
@@ -82,6 +85,12 @@ TEST_F(TimerTest, FailuresEndIt) {
   ASSERT_FALSE(timing);
   EXPECT_EQ(timing.error(),
             "there is nothing to time; pass launches and a number of replays");
+  TimerOptions options;
+  options.replays = std::numeric_limits<unsigned>::max();
+  timing = timeLaunches(device, launches(1), options);
+  ASSERT_FALSE(timing);
+  EXPECT_EQ(timing.error(),
+            "4294967295 replays are too many; time at most 1000000");
 }
 
 TEST_F(TimerTest, AHangIsTold) {
@@ -91,6 +100,12 @@ TEST_F(TimerTest, AHangIsTold) {
   ASSERT_FALSE(timing);
   EXPECT_THAT(timing.error(),
               HasSubstr("a graph of 10 launches of kernel 'tiny' (grid 1x1x1"));
+}
+
+TEST_F(TimerTest, NoNumberIsNoTimeToWait) {
+  set("FP8_FAKE_HANG", "1");
+  device->watchdog.seconds = std::nan("");
+  EXPECT_FALSE(timeLaunches(device, launches(1), {}));
 }
 
 TEST_F(TimerTest, AHangBetweenFlushesIsTold) {

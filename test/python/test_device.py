@@ -370,7 +370,7 @@ def test_a_hang_while_tuning(on_gpu):
     assert "a graph of" in on_gpu("""
         expect(fp8.GemmSpec(config="tile = 16 x 64 x 128"))
         set_watchdog = _library.functions().fp8DeviceSetWatchdog
-        set_watchdog.argtypes, set_watchdog.restype = [ctypes.c_void_p, ctypes.c_double], None
+        set_watchdog.argtypes, set_watchdog.restype = [ctypes.c_void_p, ctypes.c_double], ctypes.c_int
         set_watchdog(get_device(0).handle, 0.1)
         try:
             fp8.tune(m, n, k, top=1)
