@@ -30,10 +30,29 @@ void fp8::check::work() {
   require(--left > 0, "it takes too much work to check");
 }
 
+static constexpr int kVersion = 2;
+
+/// Why nothing can be said about the certificate.
+struct CannotCheck : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 static std::string read(const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
-  require(bool(buffer), "a file cannot be read");
+  if (!buffer)
+    throw CannotCheck("cannot read '" + path +
+                      "': " + buffer.getError().message());
   return (*buffer)->getBuffer().str();
+}
+
+/// The text without what the reader of JSON puts in front of its own:
+/// "[json.exception.parse_error.101] ".
+static std::string getReason(const std::exception &its) {
+  std::string text = its.what();
+  if (size_t begin = text.find("[json.exception."); begin != text.npos)
+    if (size_t end = text.find("] ", begin); end != text.npos)
+      text.erase(begin, end + 2 - begin);
+  return text;
 }
 
 static std::string getDigest(const std::string &text) {
@@ -48,12 +67,30 @@ static bool checkPart(int depth, Json::parse_event_t, Json &part) {
   return true;
 }
 
+static void checkVersion(const Json &certificate) {
+  require(certificate.is_object(), "it is no JSON object");
+  const Json &version = certificate.at("version");
+  if (version != kVersion)
+    throw std::runtime_error("its version is " + version.dump() +
+                             ", and this checker reads version " +
+                             std::to_string(kVersion));
+}
+
 int main(int argc, char **argv) {
-  cl::ParseCommandLineOptions(
-      argc, argv, "checks a certificate that a kernel ends for all launches\n");
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << "fp8-check-proof, fp8 " FP8_VERSION "\n";
+    cl::PrintVersionMessage();
+  });
+  if (!cl::ParseCommandLineOptions(
+          argc, argv,
+          "checks a certificate that a kernel ends for all launches\n",
+          &llvm::errs()))
+    return 2;
   try {
+    if (ptx.getNumOccurrences() && ptx.empty())
+      throw CannotCheck("--ptx has no value; name the PTX, or drop --ptx");
     Json certificate = Json::parse(read(file), checkPart);
-    require(certificate.at("version") == 2, "its version is not 2");
+    checkVersion(certificate);
     Json content = certificate;
     content.erase("digest");
     require(certificate.at("digest") == getDigest(content.dump()),
@@ -69,8 +106,11 @@ int main(int argc, char **argv) {
     for (const char *assumption : kAssumptions)
       llvm::outs() << "- " << assumption << "\n";
     return 0;
+  } catch (const CannotCheck &its) {
+    llvm::errs() << "fp8-check-proof: error: " << its.what() << "\n";
+    return 2;
   } catch (const std::exception &its) {
-    llvm::errs() << "fp8-check-proof: rejected: " << its.what() << "\n";
+    llvm::errs() << "fp8-check-proof: rejected: " << getReason(its) << "\n";
     return 1;
   }
 }
