@@ -151,6 +151,13 @@ MaybeError DescribedLaunch::loadExpected(const std::string &directory) {
           auto error = load(expectation.mask, ignored,
                             [&](Number v) { values.counts.push_back(v != 0); }))
         return error;
+    const std::vector<bool> &counts = values.counts;
+    if (!counts.empty() &&
+        std::find(counts.begin(), counts.end(), true) == counts.end())
+      return Error{"the mask '" + expectation.mask +
+                   "' is 0 everywhere, so that nothing of buffer '" +
+                   expectation.buffer +
+                   "' counts; let an element count, or expect nothing of it"};
   }
   return std::nullopt;
 }

@@ -204,6 +204,18 @@ TEST_F(DescribedLaunchTest, FindsWrongAndUnwrittenElements) {
   EXPECT_EQ(masked.elements, 29u);
 }
 
+TEST_F(DescribedLaunchTest, AMaskLeavesSomethingToCompare) {
+  write("exact.bin", right, sizeof(right));
+  std::vector<float> none(32);
+  write("none.bin", none.data(), 128);
+  auto outcome = run(text(
+      file, R"({"buffer": "out", "file": "exact.bin", "mask": "none.bin"})"));
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error(),
+            "the mask 'none.bin' is 0 everywhere, so that nothing of buffer "
+            "'out' counts; let an element count, or expect nothing of it");
+}
+
 TEST_F(DescribedLaunchTest, ABrokenRuleLeavesArraysAlone) {
   float out[32] = {};
   auto outcome =
