@@ -114,12 +114,61 @@ TEST(Options, MistakesEndWithTwo) {
                                               {"k.ptx", "--beta=x"},
                                               {"k.ptx", "--elementwise=log"},
                                               {"k.ptx", "--schedules=0"},
-                                              {"k.ptx", "--multiprocessors=0"},
+                                              {"k.ptx", "--multiprocessors=-1"},
                                               {"k.ptx", "--unknown"}}) {
     int exitCode;
     EXPECT_FALSE(parse(arguments, exitCode));
     EXPECT_EQ(exitCode, 2);
   }
+}
+
+TEST(Options, NumbersAreWhatTheySay) {
+  int exitCode;
+  auto options = parse({"k.ptx", "--seed=18446744073709551615", "--m=0",
+                        "--step-limit=18446744073709551615"},
+                       exitCode);
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->seed, UINT64_MAX);
+  EXPECT_EQ(options->simulation.stepLimit, UINT64_MAX);
+  for (const char *wrong :
+       {"--m=010", "--m=0x10", "--m=1.5", "--m=1e3", "--m=4294967297",
+        "--seed=18446744073709551616", "--seed=-1", "--memory-limit=-1",
+        "--step-limit=-1", "--grid-limit=-1", "--schedule-seed=-1",
+        "--watchdog=nan", "--watchdog=inf", "--beta=nan", "--beta=1e39"}) {
+    EXPECT_FALSE(parse({"k.ptx", wrong}, exitCode)) << wrong;
+    EXPECT_EQ(exitCode, 2);
+  }
+}
+
+TEST(Options, ErrorsNameTheRuleAndTheCure) {
+  auto errorOf = [](std::vector<const char *> arguments) {
+    int exitCode;
+    testing::internal::CaptureStderr();
+    EXPECT_FALSE(parse(arguments, exitCode));
+    std::string text = testing::internal::GetCapturedStderr();
+    const std::string begin = "fp8-run: error: ";
+    const std::string end = "; see fp8-run --help\n";
+    EXPECT_EQ(text.substr(0, begin.size()), begin);
+    text.erase(0, begin.size());
+    return text.substr(0, text.size() - end.size());
+  };
+  EXPECT_EQ(errorOf({}), "there is no kernel; name OUT.ptx");
+  EXPECT_EQ(errorOf({"k.ptx", "--m=abc"}),
+            "--m: 'abc' is no whole number, in decimal, from 0 to 4294967296");
+  EXPECT_EQ(errorOf({"k.ptx", "--m=1", "--m=2"}),
+            "--m is given more than once; give it once");
+  EXPECT_EQ(errorOf({"k.ptx", "--dump=", "--verbose"}),
+            "'--dump=' has no value; write one behind it");
+  EXPECT_EQ(errorOf({"k.ptx", "--dump"}),
+            "--dump has no value; write --dump=VALUE");
+  EXPECT_EQ(errorOf({"k.ptx", "more.ptx"}), "unknown argument 'more.ptx'");
+  EXPECT_EQ(errorOf({"k.ptx", "--gpu=h200"}),
+            "--gpu requires --timing; add it");
+  for (const char *idle : {"--m=3", "--beta=2", "--batch=5", "--data=ones",
+                           "--time", "--seed=1", "--elementwise=relu"})
+    EXPECT_NE(errorOf({"k.ptx", "--launch=x.json", idle}).find(" excludes --"),
+              std::string::npos)
+        << idle;
 }
 
 TEST(Options, HelpEndsWithZero) {

@@ -4,9 +4,14 @@
 #include "Options.h"
 
 #include "fp8/Chip/Timing.h"
+#include "fp8/Runtime/Timer.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
 #include <iostream>
+#include <limits>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -40,9 +45,59 @@ CLI::Option *addChoice(CLI::App &app, const std::string &flag, T &value,
       ->default_str(initial);
 }
 
+template <typename T>
+std::string spelled(T value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+/// Reads the whole text: decimal digits, or a number that is finite.
+template <typename T>
+bool readNumber(const std::string &text, T &value) {
+  if constexpr (std::is_integral_v<T>) {
+    size_t digits = text.find_first_not_of('-');
+    if (digits != std::string::npos && digits + 1 < text.size() &&
+        text[digits] == '0')
+      return false; // others read it as octal, or as hexadecimal
+    auto [end, code] =
+        std::from_chars(text.data(), text.data() + text.size(), value);
+    return code == std::errc() && end == text.data() + text.size();
+  } else {
+    char *end;
+    double read = std::strtod(text.c_str(), &end);
+    value = T(read);
+    return !text.empty() && !*end && std::isfinite(read);
+  }
+}
+
+/// A number in that range. CLI11's own check lets NaN, octal numbers and
+/// numbers that wrap around pass.
+template <typename T>
+CLI::Validator inRange(T least, T most) {
+  const std::string range = spelled(least) + " to " + spelled(most);
+  const std::string kind =
+      std::is_integral_v<T> ? "whole number, in decimal," : "number";
+  return CLI::Validator(
+      [=](std::string &text) -> std::string {
+        T value;
+        if (readNumber(text, value) && least <= value && value <= most)
+          return "";
+        return "'" + text + "' is no " + kind + " from " + range;
+      },
+      std::string(CLI::detail::type_name<T>()) + " in [" + spelled(least) +
+          " - " + spelled(most) + "]");
+}
+
+const CLI::Validator anyUnsigned =
+    inRange(uint64_t(0), std::numeric_limits<uint64_t>::max()).description("");
+const CLI::Validator anyFloat = inRange(-std::numeric_limits<float>::max(),
+                                        std::numeric_limits<float>::max())
+                                    .description("");
+
 void addProblemOptions(CLI::App &app, Options &options) {
   constexpr int64_t maxSize = int64_t(1) << 32;
-  const CLI::Range size(int64_t(0), maxSize);
+  const CLI::Validator size = inRange(int64_t(0), maxSize);
   app.add_option("--m", options.m, "Rows of A and D")->check(size);
   app.add_option("--n", options.n, "Rows of B, columns of D")->check(size);
   app.add_option("--k", options.k, "Columns of A and B")->check(size);
@@ -50,7 +105,8 @@ void addProblemOptions(CLI::App &app, Options &options) {
                  "Products in a batch, for kernels whose operands have three "
                  "dimensions")
       ->check(size);
-  app.add_option("--seed", options.seed, "Seed of the operands");
+  app.add_option("--seed", options.seed, "Seed of the operands")
+      ->check(anyUnsigned);
   using reference::DataKind;
   addChoice<DataKind>(app, "--data", options.data,
                       {{"normal", DataKind::Normal},
@@ -60,7 +116,8 @@ void addProblemOptions(CLI::App &app, Options &options) {
                       "NaN, infinities and zeros; ones: all 1");
   app.add_option("--beta", options.beta,
                  "The factor of C; with 0, C is filled with NaN, since the "
-                 "kernel must not read it");
+                 "kernel must not read it")
+      ->check(anyFloat);
   using reference::Elementwise;
   addChoice<Elementwise>(app, "--elementwise", options.elementwise,
                          {{"none", Elementwise::None},
@@ -70,24 +127,25 @@ void addProblemOptions(CLI::App &app, Options &options) {
                          "The function that the kernel applies to each element "
                          "before the output scale");
   app.add_option("--memory-limit", options.memoryLimit,
-                 "Limit for all buffers together, in bytes");
+                 "Limit for all buffers together, in bytes")
+      ->check(anyUnsigned);
 }
 
 void addDeviceOptions(CLI::App &app, Options &options) {
   const std::string group = "GPU";
   app.add_option("--device", options.device, "The GPU's number")
-      ->check(CLI::Range(0, 1023))
+      ->check(inRange(0, 1023))
       ->group(group);
   app.add_flag("--list-devices", options.listDevices,
                "Print a line of JSON for each GPU and exit")
       ->group(group);
   app.add_option("--watchdog", options.watchdogSeconds,
                  "Seconds after which a kernel that still runs counts as hung")
-      ->check(CLI::Range(0.001, 86400.0))
+      ->check(inRange(0.001, 86400.0))
       ->group(group);
   app.add_flag("--time{20}", options.replays,
                "Measure the kernel's time: the median of this many replays")
-      ->check(CLI::Range(1u, 1000000u))
+      ->check(inRange(1u, runtime::kMostReplays))
       ->group(group);
   addChoice<bool>(app, "--clock", options.flushClock,
                   {{"graph", false}, {"flush", true}},
@@ -105,11 +163,12 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
   const std::string group = "Simulator";
   app.add_option("--schedule-seed", options.simulation.scheduleSeed,
                  "Seed of the order of warps and of asynchronous work")
+      ->check(anyUnsigned)
       ->group(group);
   app.add_option("--schedules", options.schedules,
                  "Run this many schedules, with consecutive seeds; on a GPU, "
                  "run this many times")
-      ->check(CLI::Range(1u, 1000000u))
+      ->check(inRange(1u, 1000000u))
       ->group(group);
   addChoice<sim::Completion>(
       app, "--completion", options.simulation.completion,
@@ -120,17 +179,17 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
   app.add_option("--multiprocessors", options.simulation.multiprocessorCount,
                  "Multiprocessors of the simulated device (0: those of the GPU "
                  "that stands for the kernel's chip)")
-      ->check(CLI::Range(0u, 65535u))
+      ->check(inRange(0u, 65535u))
       ->group(group);
   app.add_option(
          "--resident-clusters", options.simulation.residentClusters,
          "Clusters that run at the same time (0: the schedule seed chooses)")
-      ->check(CLI::Range(0u, 1024u))
+      ->check(inRange(0u, 1024u))
       ->group(group);
   app.add_option("--threads", options.simulation.threads,
                  "Threads that simulate (0: one for each core); they change "
                  "nothing but the time")
-      ->check(CLI::Range(0u, 1024u))
+      ->check(inRange(0u, 1024u))
       ->group(group);
   app.add_flag("--timing", options.simulation.timing,
                "Predict the kernel's time on the GPU of its chip instead of "
@@ -148,6 +207,7 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
       ->needs("--timing");
   app.add_option("--step-limit", options.simulation.stepLimit,
                  "Limit for the warp instructions of a run")
+      ->check(anyUnsigned)
       ->group(group);
   app.add_flag("--barriers", options.barriers,
                "Add every mbarrier to the JSON: its count, phases, arrivals "
@@ -160,15 +220,56 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
       ->group(group);
   app.add_option("--grid-limit", options.simulation.gridLimit,
                  "Limit for the blocks of a run")
+      ->check(anyUnsigned)
       ->group(group);
   app.add_option("--max-errors", options.simulation.maxErrors,
                  "Stop a run after this many errors")
-      ->check(CLI::Range(1u, 1000000u))
+      ->check(inRange(1u, 1000000u))
       ->group(group);
   app.add_flag("--strict,!--no-strict", options.simulation.strict,
                "Warnings are errors, which is the default for kernels that "
                "fp8-opt wrote, and with --launch is not (docs/Warnings.md)")
       ->group(group);
+}
+
+/// What a launch description says, or what is of a GPU.
+constexpr const char *kNotWithLaunch[] = {"--m",
+                                          "--n",
+                                          "--k",
+                                          "--batch",
+                                          "--seed",
+                                          "--data",
+                                          "--beta",
+                                          "--device",
+                                          "--watchdog",
+                                          "--elementwise",
+                                          "--time",
+                                          "--clock",
+                                          "--programmatic-launch"};
+
+/// CLI11 would take the next argument for the value.
+void refuseEmptyValues(int argc, const char *const *argv) {
+  for (std::string argument : std::vector<std::string>(argv + 1, argv + argc))
+    if (argument.rfind("--", 0) == 0 &&
+        argument.find('=') == argument.size() - 1)
+      throw CLI::ValidationError("'" + argument +
+                                 "' has no value; write one behind it");
+}
+
+/// CLI11's error in our words.
+std::string explain(const CLI::ParseError &error) {
+  std::string text = error.what(), name = text.substr(0, text.find(':'));
+  if (error.get_name() == "ArgumentMismatch")
+    return text.find("At Most") != std::string::npos
+               ? name + " is given more than once; give it once"
+               : name + " has no value; write " + name + "=VALUE";
+  if (text.find("not expected: ") != std::string::npos)
+    return "unknown argument '" + text.substr(name.size() + 2) + "'";
+  if (error.get_name() == "ExcludesError")
+    return text + "; drop one of them";
+  if (error.get_name() == "RequiresError")
+    return text + "; add it";
+  return text;
 }
 } // namespace
 
@@ -216,10 +317,13 @@ std::optional<Options> parseCommandLine(int argc, const char *const *argv,
   addProblemOptions(app, options);
   addDeviceOptions(app, options);
   addSimulatorOptions(app, options);
+  for (const char *name : kNotWithLaunch)
+    app.get_option("--launch")->excludes(app.get_option(name));
   try {
+    refuseEmptyValues(argc, argv);
     app.parse(argc, argv);
     if (options.ptxPath.empty() && !options.listDevices)
-      throw CLI::RequiredError("ptx");
+      throw CLI::ValidationError("there is no kernel; name OUT.ptx");
     if (options.simulation.timing && options.backend != BackendKind::Simulator)
       throw CLI::ValidationError("--timing needs --backend=sim");
     if (!options.launchPath.empty() && !app.count("--strict"))
@@ -229,7 +333,8 @@ std::optional<Options> parseCommandLine(int argc, const char *const *argv,
       exitCode = app.exit(error);
       return std::nullopt;
     }
-    std::cerr << "fp8-run: error: " << error.what() << "; see fp8-run --help\n";
+    std::cerr << "fp8-run: error: " << explain(error)
+              << "; see fp8-run --help\n";
     exitCode = 2;
     return std::nullopt;
   }
