@@ -25,7 +25,7 @@ struct TimerOptions {
   Clock clock = Clock::Graph;
   /// Measured, at most kMostReplays; 20 are the fewest to report.
   unsigned replays = 20;
-  unsigned warmUps = 3;  ///< before them
+  unsigned warmUps = 3; ///< before them
 };
 
 struct Timing {
