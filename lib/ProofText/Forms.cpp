@@ -34,7 +34,7 @@ constexpr Row kRows[] = {
     {"cp.async.mbarrier.arrive.noinc.shared.b64", "arrive after copies", "@at"},
     {"mbarrier.arrive.expect_tx.shared.b64", "arrive expecting",
      "- @at #bytes"},
-    {"mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64",
+    {"mbarrier.arrive.expect_tx.relaxed.cluster.shared::cluster.b64",
      "arrive expecting remotely", "- @at #bytes"},
     {"mbarrier.expect_tx.relaxed.cta.shared.b64", "expect", "@at #bytes"},
     // Copies.

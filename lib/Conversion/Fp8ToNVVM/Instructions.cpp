@@ -291,9 +291,11 @@ void Instructions::arriveAfterCopies(Value barrier) {
 }
 
 void Instructions::arriveExpectBytesRemote(Value address, int64_t bytes) {
+  // Relaxed: the arrival hands nothing over, and a release of cluster scope
+  // would fence all memory.
   NVVM::MBarrierArriveExpectTxOp::create(
       builder, loc, TypeRange(), clusterPointer(address), i32(bytes),
-      NVVM::MemScopeKind::CLUSTER, /*relaxed=*/false, /*predicate=*/Value());
+      NVVM::MemScopeKind::CLUSTER, /*relaxed=*/true, /*predicate=*/Value());
 }
 
 //===----------------------------------------------------------------------===//
