@@ -3,6 +3,7 @@
 // registers it must know.
 
 #include "CodeReader.h"
+#include "Evaluate.h"
 
 #include <algorithm>
 #include <map>
@@ -18,12 +19,12 @@ using Op = CodeStep::Op;
 namespace {
 
 const std::map<std::string_view, Op> kArithmetic = {
-    {"mov", Op::Move},       {"cvta", Op::Move},     {"add", Op::Add},
-    {"sub", Op::Subtract},   {"mul", Op::Multiply},  {"mad", Op::MultiplyAdd},
-    {"div", Op::Divide},     {"rem", Op::Remainder}, {"shl", Op::ShiftLeft},
-    {"shr", Op::ShiftRight}, {"and", Op::And},       {"or", Op::Or},
-    {"xor", Op::Xor},        {"not", Op::Not},       {"bfe", Op::Extract},
-    {"min", Op::Minimum},    {"max", Op::Maximum},   {"selp", Op::Select}};
+    {"mov", Op::Move},      {"add", Op::Add},         {"sub", Op::Subtract},
+    {"mul", Op::Multiply},  {"mad", Op::MultiplyAdd}, {"div", Op::Divide},
+    {"rem", Op::Remainder}, {"shl", Op::ShiftLeft},   {"shr", Op::ShiftRight},
+    {"and", Op::And},       {"or", Op::Or},           {"xor", Op::Xor},
+    {"not", Op::Not},       {"bfe", Op::Extract},     {"min", Op::Minimum},
+    {"max", Op::Maximum},   {"selp", Op::Select}};
 
 const std::map<std::string_view, Op> kComparisons = {
     {"eq", Op::Equal},       {"ne", Op::NotEqual},  {"lt", Op::Less},
@@ -109,47 +110,79 @@ void CodeReader::setDestination(const Operand &operand, CodeStep &step) {
 // Instructions
 //===----------------------------------------------------------------------===//
 
+/// The qualifiers are those of which the walk knows the meaning: a type, and
+/// which half a product gives. Others, such as `.sat` and `.relu`, change it.
+static bool isKnownForm(const Instruction &instruction) {
+  const auto &qualifiers = instruction.qualifiers;
+  if (qualifiers.size() < 2)
+    return true;
+  bool isHalf = (qualifiers[0] == "lo" && (instruction.opcode == "mul" ||
+                                           instruction.opcode == "mad")) ||
+                (qualifiers[0] == "hi" && instruction.opcode == "mul");
+  return qualifiers.size() == 2 && isHalf;
+}
+
+void CodeReader::readCast(const Instruction &instruction, CodeStep &step) {
+  // Between integers without a sign: zeros in front, or cut off. A result that
+  // has a sign is extended with it, if its register is wider.
+  if (instruction.qualifiers.size() != 2)
+    return;
+  std::string_view to = instruction.qualifiers[0],
+                   from = instruction.qualifiers[1];
+  unsigned width = getIntegerWidth(to), fromWidth = getIntegerWidth(from);
+  if (!width || !fromWidth || from[0] == 's' ||
+      (to[0] == 's' && width <= fromWidth))
+    return;
+  step.op = Op::And;
+  step.sources = {
+      getSource(instruction.operands.at(1)),
+      {Source::Kind::Constant, 0, getMask(std::min(width, fromWidth))}};
+}
+
+/// The field that `bfe` takes is known: PTX reads 8 bits of its position, and
+/// of its length (PTX ISA, bfe).
+static bool readField(CodeStep &step) {
+  if (step.sources.size() != 3)
+    return false;
+  for (size_t i : {1, 2}) {
+    if (step.sources[i].kind != Source::Kind::Constant)
+      return false;
+    step.sources[i].value &= 0xff;
+  }
+  return step.sources[1].value + step.sources[2].value <= step.width;
+}
+
 void CodeReader::readArithmetic(const Instruction &instruction,
                                 CodeStep &step) {
   const auto &qualifiers = instruction.qualifiers;
   std::string_view type = qualifiers.empty() ? "" : qualifiers.back();
   unsigned width = getIntegerWidth(type);
-  auto has = [&](std::string_view word) {
-    return std::find(qualifiers.begin(), qualifiers.end(), word) !=
-           qualifiers.end();
-  };
-  if (instruction.opcode == "cvt") {
-    // Between integers without a sign: zeros in front, or cut off.
-    std::string_view to =
-        qualifiers.size() == 2 ? std::string_view(qualifiers[0]) : "";
-    if (!getIntegerWidth(to) || !width || type[0] == 's')
-      return;
-    step.op = Op::And;
-    step.sources = {getSource(instruction.operands.at(1)),
-                    {Source::Kind::Constant, 0, getMask(width)}};
-    return;
-  }
+  if (instruction.opcode == "cvt")
+    return readCast(instruction, step);
   auto found = kArithmetic.find(instruction.opcode);
-  bool isUpper = has("hi");
-  if (found == kArithmetic.end() || has("wide") || has("sat") ||
-      (isUpper && found->second != Op::Multiply) ||
-      instruction.operands.size() < 2)
-    return;
-  if (instruction.opcode == "cvta")
+  if (found == kArithmetic.end() || !isKnownForm(instruction) ||
+      instruction.operands.size() < 2 ||
+      instruction.operands[0].kind != Operand::Kind::Register)
     return;
   // `selp.f32` and `mov.f32` move bits as other types do.
   if (!width && found->second != Op::Move && found->second != Op::Select)
     return;
+  // A result of another width than its register's is followed in casts alone.
+  if (width && width != step.width)
+    return;
+  bool isUpper = !qualifiers.empty() && qualifiers.front() == "hi";
   step.op = isUpper ? Op::MultiplyHigh : found->second;
   step.isSigned = !type.empty() && type[0] == 's';
-  // Only right shifts, minimum, maximum and quotients have signs to heed.
-  if (step.isSigned && (step.op == Op::Divide || step.op == Op::Remainder ||
-                        step.op == Op::Extract)) {
-    step.op = Op::Other;
-    return;
-  }
   for (size_t i = 1; i < instruction.operands.size(); ++i)
     step.sources.push_back(getSource(instruction.operands[i]));
+  // Only right shifts, minimum, maximum and quotients have signs to heed.
+  bool heedsSign = step.op == Op::Divide || step.op == Op::Remainder ||
+                   step.op == Op::Extract;
+  if ((step.isSigned && heedsSign) ||
+      (step.op == Op::Extract && !readField(step))) {
+    step.op = Op::Other;
+    step.sources.clear();
+  }
 }
 
 bool CodeReader::isConstant(const Operand &operand) const {
@@ -165,20 +198,43 @@ bool CodeReader::isConstant(const Operand &operand) const {
   return true;
 }
 
-bool CodeReader::isOfWarp(const Operand &operand) const {
-  if (operand.kind != Operand::Kind::Register)
-    return false;
-  // The one definition is the thread's number divided by 32.
+const CodeStep *CodeReader::getDefinition(const Source &source) const {
   const CodeStep *found = nullptr;
-  for (const CodeStep &step : code.steps)
-    if (step.destination == int32_t(operand.index)) {
-      if (found)
-        return false;
-      found = &step;
+  for (uint32_t at = 0; at < code.steps.size(); ++at) {
+    if (source.kind != Source::Kind::Register || !isWritten(at, source.number))
+      continue;
+    if (found || code.steps[at].guard >= 0)
+      return nullptr;
+    found = &code.steps[at];
+  }
+  return found;
+}
+
+Source CodeReader::getOrigin(Source source) const {
+  constexpr unsigned kMostMoves = 8;
+  for (unsigned i = 0; i < kMostMoves; ++i) {
+    const CodeStep *its = getDefinition(source);
+    if (!its || its->op != Op::Move)
+      break;
+    source = its->sources[0];
+  }
+  return source;
+}
+
+bool CodeReader::isOfWarp(const Source &source) const {
+  const CodeStep *its = getDefinition(getOrigin(source));
+  return its && its->op == Op::ShiftRight &&
+         its->sources[1].kind == Source::Kind::Constant &&
+         its->sources[1].value == 5 &&
+         getOrigin(its->sources[0]).kind == Source::Kind::Tid;
+}
+
+void CodeReader::checkBroadcasts() {
+  for (CodeStep &step : code.steps)
+    if (step.op == Op::Broadcast && !isOfWarp(step.sources[0])) {
+      step.op = Op::Other;
+      step.sources.clear();
     }
-  return found && found->op == Op::ShiftRight &&
-         found->sources[1].kind == Source::Kind::Constant &&
-         found->sources[1].value == 5;
 }
 
 bool CodeReader::readOther(const Instruction &instruction, CodeStep &step) {
@@ -187,8 +243,9 @@ bool CodeReader::readOther(const Instruction &instruction, CodeStep &step) {
   auto is = [&](std::string_view name, size_t count) {
     return opcode == name && operands.size() >= count;
   };
-  if (is("setp", 3) && instruction.qualifiers.size() == 2 &&
-      operands[0].kind == Operand::Kind::Register) {
+  bool isRegister =
+      !operands.empty() && operands[0].kind == Operand::Kind::Register;
+  if (isRegister && is("setp", 3) && instruction.qualifiers.size() == 2) {
     auto found = kComparisons.find(instruction.qualifiers[0]);
     step.operandWidth = getIntegerWidth(instruction.qualifiers[1]);
     if (found == kComparisons.end() || !step.operandWidth)
@@ -198,12 +255,12 @@ bool CodeReader::readOther(const Instruction &instruction, CodeStep &step) {
     step.sources = {getSource(operands[1]), getSource(operands[2])};
   } else if (is("elect", 1)) {
     step.op = Op::Elect;
-  } else if (is("vote", 2) && instruction.mnemonic() == "vote.sync.all.pred") {
+  } else if (isRegister && instruction.mnemonic() == "vote.sync.all.pred") {
     step.op = Op::Vote;
-    step.sources = {getSource(operands[1])};
-  } else if (is("shfl", 2) && isOfWarp(operands[1])) {
-    step.op = Op::Broadcast;
-    step.sources = {getSource(operands[1])};
+    step.sources = {getSource(operands.at(1))};
+  } else if (isRegister && instruction.mnemonic() == "shfl.sync.idx.b32") {
+    step.op = Op::Broadcast; // if the value is the warp's
+    step.sources = {getSource(operands.at(1))};
   } else if (is("mapa", 3)) {
     step.op = Op::MapToCta;
     step.sources = {getSource(operands[1]), getSource(operands[2])};
@@ -229,6 +286,27 @@ void CodeReader::readEvent(const Instruction &instruction, const Form &form,
     // A predicate that is computed depends on turns: it stays open.
     if (form.operands[i].mask == 1 && !isConstant(operand))
       step.sources.back() = {};
+  }
+}
+
+void CodeReader::refuse(CodeStep &step, const char *fault) {
+  step.op = Op::Event;
+  step.form = nullptr;
+  step.fault = fault;
+}
+
+void CodeReader::readMask(const Instruction &instruction, const Form &form,
+                          CodeStep &step) {
+  for (size_t i = 0; i < form.operands.size(); ++i) {
+    const FormOperand &operand = form.operands[i];
+    if (operand.kind != FormOperand::Kind::Fixed)
+      continue;
+    Source mask = getSource(instruction.operands[i]);
+    step.isOfLanes = true;
+    if (mask.kind != Source::Kind::Constant ||
+        (mask.value & operand.mask) != operand.value)
+      refuse(step, "has another mask than 0xffffffff, and all lanes must "
+                   "execute it");
   }
 }
 
@@ -296,21 +374,22 @@ void CodeReader::readInstruction(uint32_t number) {
   } else {
     if (!instruction.operands.empty())
       setDestination(instruction.operands[0], step);
-    if (!readOther(instruction, step)) {
-      const Form *form = findForm(instruction);
-      if (form && !form->kind.empty())
-        readEvent(instruction, *form, step);
-      else if (!form && isOfProtocol(instruction))
-        step.op = Op::Event; // one that nobody expects
-      else
-        readArithmetic(instruction, step);
-    }
+    const Form *form = findForm(instruction);
+    if (form && !form->kind.empty())
+      readEvent(instruction, *form, step);
+    else if (!form && isOfProtocol(instruction))
+      refuse(step, "is no event of a kernel");
+    else if (!readOther(instruction, step))
+      readArithmetic(instruction, step);
+    if (form && form->kind.empty())
+      readMask(instruction, *form, step);
     // What stands in front is taken to be written, but for operands of events.
     bool reads = step.op == Op::Event &&
                  (!step.form ||
                   (!step.form->operands.empty() &&
                    step.form->operands[0].kind != FormOperand::Kind::Ignored));
-    if (!instruction.operands.empty() && !reads)
+    if (!instruction.operands.empty() && !reads &&
+        instruction.operands[0].kind != Operand::Kind::Address)
       collectRegisters(instruction.operands[0], alsoWritten.back());
   }
   code.steps.push_back(std::move(step));
@@ -320,6 +399,21 @@ bool CodeReader::isWritten(uint32_t at, int32_t reg) const {
   const std::vector<uint32_t> &also = alsoWritten[at];
   return code.steps[at].destination == reg ||
          std::find(also.begin(), also.end(), uint32_t(reg)) != also.end();
+}
+
+bool CodeReader::readsLane(uint32_t at) const {
+  const CodeStep &step = code.steps[at];
+  // The bits of %tid.x above these are the warp's.
+  constexpr uint64_t kBitsOfLane = 31;
+  for (size_t i = 0; step.matters && i < step.sources.size(); ++i) {
+    Source::Kind kind = step.sources[i].kind;
+    if (kind != Source::Kind::Tid && kind != Source::Kind::Lane)
+      continue;
+    if (step.destination < 0 || step.op == Op::Event ||
+        getDemanded(step, i, code.demanded[step.destination]) & kBitsOfLane)
+      return true;
+  }
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -342,6 +436,8 @@ Code CodeReader::read(const std::vector<bool> &reached) {
     return std::move(code);
   findBlocks();
   findPredecessors();
+  checkBroadcasts();
+  findDivergence();
   findRemainders();
   for (uint32_t at = 0; at < code.steps.size(); ++at)
     if (code.steps[at].op == Op::Branch)
@@ -364,10 +460,7 @@ Code CodeReader::read(const std::vector<bool> &reached) {
   findLive();
   listLive();
   for (uint32_t at = 0; at < code.steps.size(); ++at)
-    for (const Source &source : code.steps[at].sources)
-      code.readsLane |= code.steps[at].matters && code.blockOf[at] > 0 &&
-                        (source.kind == Source::Kind::Tid ||
-                         source.kind == Source::Kind::Lane);
+    code.readsLane |= (code.blockOf[at] > 0 || code.isJoin[0]) && readsLane(at);
   return std::move(code);
 }
 

@@ -77,6 +77,8 @@ struct CodeStep {
   int32_t guard = -1;
   bool guardNegated = false;
   std::vector<Source> sources;
+  /// Tracked registers that it writes, too: nothing is known of them behind it.
+  std::vector<uint32_t> unknowns = {};
   uint32_t target = 0; ///< of a branch: a step
   /// Of a branch by a table: the targets in front of the last one, by the
   /// number that its one source has.
@@ -91,6 +93,10 @@ struct CodeStep {
   /// learnt of registers that are followed anyway.
   bool isFar = false;
   const Form *form = nullptr; ///< of an event
+  /// Of an event without a form: what is wrong with it.
+  const char *fault = "";
+  /// All lanes of a warp have a part in it, and it is no event.
+  bool isOfLanes = false;
   uint32_t instruction = 0;
   /// Of a comparison: both sides may be known otherwise than by a branch that
   /// says they are equal. Others are open in each turn of a loop.

@@ -28,12 +28,28 @@ private:
   bool readOther(const sim::ast::Instruction &instruction, CodeStep &step);
   void readEvent(const sim::ast::Instruction &instruction, const Form &form,
                  CodeStep &step);
+  /// Makes the step an event that nobody expects.
+  static void refuse(CodeStep &step, const char *fault);
+  /// An instruction in which all lanes of a warp have a part names all of them.
+  void readMask(const sim::ast::Instruction &instruction, const Form &form,
+                CodeStep &step);
+  /// Refuses such instructions where some lanes may be elsewhere.
+  void findDivergence();
+  /// The step's result may differ among the lanes of a warp by their numbers.
+  bool readsLane(uint32_t at) const;
   void readBranch(const sim::ast::Instruction &instruction, CodeStep &step);
   /// Finds what a branch says about registers that were compared before.
   void findEquality(uint32_t branch);
   void setDestination(const sim::ast::Operand &operand, CodeStep &step);
+  void readCast(const sim::ast::Instruction &instruction, CodeStep &step);
+  /// The one step that writes the register, in each run; null if there is none.
+  const CodeStep *getDefinition(const Source &source) const;
+  /// What was moved to the register.
+  Source getOrigin(Source source) const;
   /// The value is that of the warp: its number.
-  bool isOfWarp(const sim::ast::Operand &operand) const;
+  bool isOfWarp(const Source &source) const;
+  /// Broadcasts of other values than the warp's are not followed.
+  void checkBroadcasts();
   /// The register is only ever set to constants.
   bool isConstant(const sim::ast::Operand &operand) const;
 

@@ -11,25 +11,7 @@
 using namespace fp8;
 using namespace fp8::prooftext;
 
-/// The threads of a warp that may act on their own: by election, and by the
-/// number of their lane.
-static std::vector<Thread> getThreads(unsigned rank, unsigned warp,
-                                      const Script &script) {
-  std::vector<Thread> threads;
-  auto add = [&](unsigned lane, bool elected) {
-    threads.push_back({rank, warp, warp - script.firstWarp, lane, elected});
-  };
-  unsigned lanes = script.getNumLanes();
-  for (unsigned lane = 0; lane < lanes; ++lane) {
-    add(lane, false);
-    add(lane, true);
-  }
-  if (lanes < 32) {
-    add(31, false);
-    add(31, true);
-  }
-  return threads;
-}
+static constexpr unsigned kLanes = 32;
 
 namespace {
 
@@ -47,9 +29,13 @@ public:
 
 private:
   /// What a kind of threads and their focus have in common.
-  using Kind = std::tuple<bool, unsigned, int, std::vector<bool>>;
+  using Kind = std::tuple<StateKey, int, std::vector<bool>>;
 
-  void walk(const Thread &thread);
+  /// The same for threads that have the same part in the expected events, and
+  /// do the same if what they know at a join of control flow is the same.
+  StateKey getPart(const Thread &thread) const;
+  /// Walks with the foci that are needed. True if the two agree.
+  bool walkAlone(const Thread &thread, Comparison &result);
   /// Walks with that focus. True if the two agree.
   bool walk(const Thread &thread, const Focus &focus, Comparison &result);
 
@@ -68,8 +54,7 @@ private:
 
 bool WarpWalker::walk(const Thread &thread, const Focus &focus,
                       Comparison &result) {
-  States &states = seen[{thread.elected, lanesDiffer ? thread.lane : 0,
-                         focus.cursor, focus.open}];
+  States &states = seen[{getPart(thread), focus.cursor, focus.open}];
   size_t before = states.size();
   Walk walk(code, kernel, script, matcher, thread, focus, states);
   auto mismatch = walk.run();
@@ -88,10 +73,21 @@ bool WarpWalker::walk(const Thread &thread, const Focus &focus,
   if (walk.isTooLong())
     result.obstacle =
         "role '" + script.name + "' has too many states to compare all of them";
+  // What the states lead to was not seen to its end.
+  if (!result.agrees())
+    states.clear();
   return result.agrees();
 }
 
-void WarpWalker::walk(const Thread &thread) {
+StateKey WarpWalker::getPart(const Thread &thread) const {
+  StateKey key{thread.elected, lanesDiffer ? thread.lane : 0};
+  mix(key, lanesDiffer ? thread.lanes : 0);
+  for (const ScriptEvent &event : script.events)
+    mix(key, event.isDoneBy(thread));
+  return key;
+}
+
+bool WarpWalker::walkAlone(const Thread &thread, Comparison &result) {
   std::vector<Focus> foci;
   if (script.cursors.size() > 1)
     foci = Outline(code, counters, kernel, script, matcher, thread).getFoci();
@@ -102,15 +98,32 @@ void WarpWalker::walk(const Thread &thread) {
     agree = agree && walk(thread, focus, apart);
   result.states += apart.states;
   result.events += apart.events;
-  if (!agree)
-    walk(thread, Focus{}, result);
+  return agree || walk(thread, Focus{}, result);
 }
 
 void WarpWalker::walk(unsigned rank, unsigned warp) {
   seen.clear();
-  for (const Thread &thread : getThreads(rank, warp, script))
+  auto walkLane = [&](unsigned lane, bool elected) {
     if (result.agrees())
-      walk(thread);
+      walkAlone({rank, warp, warp - script.firstWarp, lane, elected}, result);
+  };
+  unsigned first = script.getNumLanes();
+  for (bool elected : {false, true}) {
+    for (unsigned lane = 0; lane < first; ++lane)
+      walkLane(lane, elected);
+    if (first >= kLanes || !result.agrees())
+      continue;
+    // No event is expected of one of the others alone: they go together, unless
+    // the text tells one of them apart.
+    Comparison ofAll;
+    Thread others{rank, warp, warp - script.firstWarp, first, elected};
+    others.lanes = kLanes - first;
+    bool agree = walkAlone(others, ofAll);
+    result.states += ofAll.states;
+    result.events += ofAll.events;
+    for (unsigned lane = first; lane < kLanes && !agree; ++lane)
+      walkLane(lane, elected);
+  }
 }
 
 /// By step of the text: whether threads of the role may come there.

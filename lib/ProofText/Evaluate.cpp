@@ -56,9 +56,9 @@ static uint64_t compute(const CodeStep &step, const std::vector<uint64_t> &s) {
   case Op::MultiplyAdd:
     return s[0] * s[1] + s[2];
   case Op::Divide:
-    return s[1] ? s[0] / s[1] : 0;
+    return s[0] / s[1];
   case Op::Remainder:
-    return s[1] ? s[0] % s[1] : 0;
+    return s[0] % s[1];
   case Op::Minimum:
     return least(step.isSigned
                      ? extend(s[0], step.width) < extend(s[1], step.width)
@@ -85,6 +85,10 @@ static Number evaluateWhole(const CodeStep &step,
       return {};
     values.push_back(*value);
   }
+  // What a quotient by 0 is, PTX does not say.
+  bool divides = step.op == Op::Divide || step.op == Op::Remainder;
+  if (divides && !values[1])
+    return {};
   return Number::constant(compute(step, values));
 }
 

@@ -20,6 +20,14 @@ State Execution::getStart() const {
 // Values
 //===----------------------------------------------------------------------===//
 
+Number Execution::getLane(uint64_t first) const {
+  if (thread.isAny)
+    return {first, ~uint64_t(31), {first, first + 31}};
+  uint64_t low = first + thread.lane, high = low + thread.lanes - 1,
+           known = ~upTo(low ^ high);
+  return {low & known, known, {low, high}};
+}
+
 Number Execution::getValue(const State &state, const Source &source) const {
   auto unlessAny = [&](uint64_t value) {
     return thread.isAny ? Number() : Number::constant(value);
@@ -32,10 +40,9 @@ Number Execution::getValue(const State &state, const Source &source) const {
   case Source::Kind::Shared:
     return unlessAny(getSharedMemory(thread.rank) + source.value);
   case Source::Kind::Tid:
-    return Number::constant(32 * thread.warp + thread.lane)
-        .restricted(thread.isAny ? ~uint64_t(31) : ~uint64_t(0));
+    return getLane(32 * thread.warp);
   case Source::Kind::Lane:
-    return unlessAny(thread.lane);
+    return getLane(0);
   case Source::Kind::Rank:
     return unlessAny(thread.rank);
   case Source::Kind::Cta: {
@@ -114,6 +121,8 @@ Value Execution::getSymbol(const State &state, const CodeStep &step) const {
 }
 
 void Execution::set(State &state, const CodeStep &step, Number number) const {
+  for (uint32_t reg : step.unknowns)
+    state.values[code.places[reg]] = {};
   if (step.destination < 0)
     return;
   int32_t place = code.places[step.destination];

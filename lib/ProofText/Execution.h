@@ -81,6 +81,8 @@ public:
   unsigned getOpenTable() const { return openTable; }
 
 private:
+  /// The number of the thread's lane, which is more by that.
+  Number getLane(uint64_t first) const;
   /// False if what is known excludes both ways.
   bool takeBranch(State &state, const CodeStep &step, std::vector<State> &left);
   void takeTable(State &state, const CodeStep &step, std::vector<State> &left);

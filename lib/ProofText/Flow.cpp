@@ -139,19 +139,12 @@ void CodeReader::findTracked() {
     CodeStep &step = code.steps[at];
     if (step.destination >= 0 && code.places[step.destination] < 0)
       step.destination = step.op == Op::Event ? step.destination : -1;
-    bool writes = step.destination >= 0;
     for (uint32_t other : alsoWritten[at])
-      writes |= code.places[other] >= 0;
-    step.matters = writes || step.op == Op::Event || step.op == Op::Branch ||
+      if (code.places[other] >= 0 && int32_t(other) != step.destination)
+        step.unknowns.push_back(other);
+    step.matters = step.destination >= 0 || !step.unknowns.empty() ||
+                   step.op == Op::Event || step.op == Op::Branch ||
                    step.op == Op::Return || step.op == Op::Trap;
-    // A tracked register that is written as part of a list.
-    if (writes && step.destination < 0)
-      for (uint32_t other : alsoWritten[at])
-        if (code.places[other] >= 0)
-          code.obstacle = "line " +
-                          std::to_string(function.instructions[at].line) +
-                          " writes several registers, one of which decides "
-                          "about events";
   }
 }
 
@@ -240,6 +233,7 @@ void CodeReader::findBlocks() {
   std::vector<unsigned> predecessors(count);
   std::vector<bool> isLeader(count);
   isLeader[0] = true;
+  predecessors[0] = 1; // the start
   for (uint32_t at = 0; at < count; ++at)
     for (uint32_t next : code.getSuccessors(at)) {
       if (++predecessors[next] > 1)

@@ -126,6 +126,13 @@ constexpr Row kRows[] = {
     {"wgmma.mma_async.sync.aligned.*", "product", "- ^a ^b - - - - -"},
     {"wgmma.commit_group.sync.aligned", "product commit", ""},
     {"wgmma.wait_group.sync.aligned", "product wait", "#pending"},
+    // All lanes of a warp have a part in these, which change nothing. A mask
+    // that names others waits for ever (PTX ISA, shfl.sync).
+    {"elect.sync", "", "- =4294967295"},
+    {"vote.sync.*", "", "- - =4294967295"},
+    {"shfl.sync.*", "", "- - - - =4294967295"},
+    {"redux.sync.*", "", "- - =4294967295"},
+    {"match.*", "", "- - =4294967295"},
     // What brings data near changes nothing.
     {"cp.async.bulk.prefetch.*", "", "-"},
 };
@@ -143,7 +150,12 @@ constexpr std::string_view kFamilies[] = {"mbarrier",
                                           "griddepcontrol",
                                           "membar",
                                           "atom",
-                                          "clusterlaunchcontrol"};
+                                          "clusterlaunchcontrol",
+                                          "elect",
+                                          "vote",
+                                          "shfl",
+                                          "redux",
+                                          "match"};
 
 FormOperand parseOperand(const std::string &text) {
   switch (text[0]) {

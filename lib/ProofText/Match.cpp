@@ -155,8 +155,8 @@ std::string fp8::prooftext::describe(const Execution &execution,
                                      const State &state, const CodeStep &step,
                                      const sim::ast::Function &function) {
   if (!step.form)
-    return "'" + function.instructions[step.instruction].mnemonic() +
-           "' is no event of a kernel";
+    return "'" + function.instructions[step.instruction].mnemonic() + "' " +
+           step.fault;
   std::string text = step.form->kind;
   for (size_t i = 0; i < step.sources.size(); ++i) {
     const FormOperand &operand = step.form->operands[i];

@@ -86,7 +86,9 @@ Range fp8::prooftext::evaluateRange(const CodeStep &step,
   case Op::Remainder:
     return evaluateRemainder(s[0], s[1]);
   case Op::And:
-    // A mask that leaves the number as it is.
+    // A mask of low bits may leave the number as it is, or less by the same.
+    if (s[1].low == s[1].high && upTo(s[1].low) == s[1].low)
+      return cutOff(wide(0), __builtin_popcountll(s[1].low));
     if (s[1].low == s[1].high && !(upTo(s[0].high) & ~s[1].low))
       return s[0];
     return {0, std::min(s[0].high, s[1].high)};

@@ -23,6 +23,8 @@ struct Thread {
   bool elected = false;
   /// Any thread of the warp, in any CTA: rank, lane and election are not known.
   bool isAny = false;
+  /// It is any one of so many lanes, from `lane` on.
+  unsigned lanes = 1;
 
   std::string str() const;
 };
