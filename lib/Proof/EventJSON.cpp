@@ -38,6 +38,8 @@ static json::Array toJSON(const EventBlock &block);
 static void addEvent(const Event &event, llvm::StringRef key,
                      json::Object &object) {
   object[key] = event.kind;
+  if (!event.variant.empty())
+    object["variant"] = event.variant;
   if (event.doers.lanes == Doers::Lanes::Elected)
     object["by"] = "elected";
   else if (event.doers.lanes == Doers::Lanes::Below)

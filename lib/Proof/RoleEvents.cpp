@@ -91,6 +91,12 @@ void EventWalker::readAccumulator(Operation *op, Value accumulator,
   for (const RegisterLayout::Digit &digit : layout.getDigits())
     if (digit.unit == Unit::Warpgroup && digit.axis == along)
       from.groupStride = digit.stride;
+  // The lanes of a half read columns that lie so far behind the others'.
+  int64_t distance = 0;
+  if (fragment.getLayout() == FragmentLayout::LaneHalves)
+    for (const RegisterLayout::Digit &digit : layout.getDigits())
+      if (digit.unit == Unit::Lane && digit.axis == RegisterLayout::Column)
+        distance = digit.stride;
   // Matrices are of 16 lanes.
   int64_t columns = layout.getNumRegisters(), halves = 1;
   constexpr int64_t kLanes = 16;
@@ -108,7 +114,10 @@ void EventWalker::readAccumulator(Operation *op, Value accumulator,
     for (int64_t column = 0; column < columns; column += load) {
       Quantity its = from;
       its.constant += column + ((half * kLanes) << 16);
-      add(kind, op, kAll, {{"from", its}}, out);
+      Fields fields{{"from", its}};
+      if (distance > 0)
+        fields.push_back({"half", {distance}});
+      add(kind, op, kAll, std::move(fields), out);
     }
   add("tensor wait", op, kAll, {}, out);
 }

@@ -3,7 +3,6 @@
 // registers it must know.
 
 #include "CodeReader.h"
-#include "Evaluate.h"
 
 #include <algorithm>
 #include <map>
@@ -198,45 +197,6 @@ bool CodeReader::isConstant(const Operand &operand) const {
   return true;
 }
 
-const CodeStep *CodeReader::getDefinition(const Source &source) const {
-  const CodeStep *found = nullptr;
-  for (uint32_t at = 0; at < code.steps.size(); ++at) {
-    if (source.kind != Source::Kind::Register || !isWritten(at, source.number))
-      continue;
-    if (found || code.steps[at].guard >= 0)
-      return nullptr;
-    found = &code.steps[at];
-  }
-  return found;
-}
-
-Source CodeReader::getOrigin(Source source) const {
-  constexpr unsigned kMostMoves = 8;
-  for (unsigned i = 0; i < kMostMoves; ++i) {
-    const CodeStep *its = getDefinition(source);
-    if (!its || its->op != Op::Move)
-      break;
-    source = its->sources[0];
-  }
-  return source;
-}
-
-bool CodeReader::isOfWarp(const Source &source) const {
-  const CodeStep *its = getDefinition(getOrigin(source));
-  return its && its->op == Op::ShiftRight &&
-         its->sources[1].kind == Source::Kind::Constant &&
-         its->sources[1].value == 5 &&
-         getOrigin(its->sources[0]).kind == Source::Kind::Tid;
-}
-
-void CodeReader::checkBroadcasts() {
-  for (CodeStep &step : code.steps)
-    if (step.op == Op::Broadcast && !isOfWarp(step.sources[0])) {
-      step.op = Op::Other;
-      step.sources.clear();
-    }
-}
-
 bool CodeReader::readOther(const Instruction &instruction, CodeStep &step) {
   const auto &operands = instruction.operands;
   const std::string &opcode = instruction.opcode;
@@ -277,6 +237,7 @@ void CodeReader::readEvent(const Instruction &instruction, const Form &form,
                            CodeStep &step) {
   step.op = Op::Event;
   step.form = &form;
+  step.variant = getVariant(form, instruction);
   step.destination = -1;
   for (size_t i = 0; i < form.operands.size(); ++i) {
     const Operand &operand = instruction.operands[i];
@@ -399,21 +360,6 @@ bool CodeReader::isWritten(uint32_t at, int32_t reg) const {
   const std::vector<uint32_t> &also = alsoWritten[at];
   return code.steps[at].destination == reg ||
          std::find(also.begin(), also.end(), uint32_t(reg)) != also.end();
-}
-
-bool CodeReader::readsLane(uint32_t at) const {
-  const CodeStep &step = code.steps[at];
-  // The bits of %tid.x above these are the warp's.
-  constexpr uint64_t kBitsOfLane = 31;
-  for (size_t i = 0; step.matters && i < step.sources.size(); ++i) {
-    Source::Kind kind = step.sources[i].kind;
-    if (kind != Source::Kind::Tid && kind != Source::Kind::Lane)
-      continue;
-    if (step.destination < 0 || step.op == Op::Event ||
-        getDemanded(step, i, code.demanded[step.destination]) & kBitsOfLane)
-      return true;
-  }
-  return false;
 }
 
 //===----------------------------------------------------------------------===//

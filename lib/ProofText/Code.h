@@ -93,6 +93,8 @@ struct CodeStep {
   /// learnt of registers that are followed anyway.
   bool isFar = false;
   const Form *form = nullptr; ///< of an event
+  /// Of an event: what the mnemonic has where the form has `*`.
+  std::string variant = {};
   /// Of an event without a form: what is wrong with it.
   const char *fault = "";
   /// All lanes of a warp have a part in it, and it is no event.

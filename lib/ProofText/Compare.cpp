@@ -143,6 +143,14 @@ static std::vector<bool> findReached(const Code &code, const Counters &counters,
   return reached;
 }
 
+/// The message without "[json.exception.NAME] ", which no reader needs.
+static std::string withoutPrefix(std::string message) {
+  size_t end = message.find("] ");
+  bool isOfJson = message.rfind("[json.exception.", 0) == 0;
+  return isOfJson && end != std::string::npos ? message.substr(end + 2)
+                                              : message;
+}
+
 static Comparison compareKernel(const sim::PTXModule &module,
                                 std::string_view entry,
                                 std::string_view events) {
@@ -152,8 +160,14 @@ static Comparison compareKernel(const sim::PTXModule &module,
     result.obstacle = "the text has no entry '" + std::string(entry) + "'";
     return result;
   }
-  KernelScript kernel =
-      readScript(nlohmann::json::parse(events), std::string(entry));
+  KernelScript kernel;
+  try {
+    kernel = readScript(nlohmann::json::parse(events), std::string(entry));
+  } catch (const std::exception &error) {
+    result.isOfEvents = true;
+    result.obstacle = withoutPrefix(error.what());
+    return result;
+  }
   result.verdict = kernel.verdict;
   Code all = readCode(module.ast(), *function, kernel.clusterSize);
   result.obstacle = all.obstacle;

@@ -4,6 +4,7 @@
 // in which all lanes have a part must not stand there.
 
 #include "CodeReader.h"
+#include "Evaluate.h"
 
 #include <algorithm>
 #include <set>
@@ -221,4 +222,62 @@ void CodeReader::findDivergence() {
     if (code.steps[at].isOfLanes && divergence.isReachedBySome(at))
       refuse(code.steps[at], "is executed by some lanes of a warp without the "
                              "others, and all must");
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers of lanes
+//===----------------------------------------------------------------------===//
+
+const CodeStep *CodeReader::getDefinition(const Source &source) const {
+  const CodeStep *found = nullptr;
+  for (uint32_t at = 0; at < code.steps.size(); ++at) {
+    if (source.kind != Source::Kind::Register || !isWritten(at, source.number))
+      continue;
+    if (found || code.steps[at].guard >= 0)
+      return nullptr;
+    found = &code.steps[at];
+  }
+  return found;
+}
+
+Source CodeReader::getOrigin(Source source) const {
+  constexpr unsigned kMostMoves = 8;
+  for (unsigned i = 0; i < kMostMoves; ++i) {
+    const CodeStep *its = getDefinition(source);
+    if (!its || its->op != Op::Move)
+      break;
+    source = its->sources[0];
+  }
+  return source;
+}
+
+bool CodeReader::isOfWarp(const Source &source) const {
+  const CodeStep *its = getDefinition(getOrigin(source));
+  return its && its->op == Op::ShiftRight &&
+         its->sources[1].kind == Source::Kind::Constant &&
+         its->sources[1].value == 5 &&
+         getOrigin(its->sources[0]).kind == Source::Kind::Tid;
+}
+
+void CodeReader::checkBroadcasts() {
+  for (CodeStep &step : code.steps)
+    if (step.op == Op::Broadcast && !isOfWarp(step.sources[0])) {
+      step.op = Op::Other;
+      step.sources.clear();
+    }
+}
+
+bool CodeReader::readsLane(uint32_t at) const {
+  const CodeStep &step = code.steps[at];
+  // The bits of %tid.x above these are the warp's.
+  constexpr uint64_t kBitsOfLane = 31;
+  for (size_t i = 0; step.matters && i < step.sources.size(); ++i) {
+    Source::Kind kind = step.sources[i].kind;
+    if (kind != Source::Kind::Tid && kind != Source::Kind::Lane)
+      continue;
+    if (step.destination < 0 || step.op == Op::Event ||
+        getDemanded(step, i, code.demanded[step.destination]) & kBitsOfLane)
+      return true;
+  }
+  return false;
 }

@@ -81,6 +81,8 @@ uint64_t CodeReader::getDemandOfEvent(const FormOperand &operand) const {
     return 0;
   case FormOperand::Kind::Shared:
     return 0xffffffff;
+  case FormOperand::Kind::Descriptor:
+    return ~uint64_t(0);
   default:
     return operand.mask;
   }

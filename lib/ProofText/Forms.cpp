@@ -98,21 +98,21 @@ constexpr Row kRows[] = {
     {"tcgen05.fence::after_thread_sync", "tensor fence after", ""},
     {"tcgen05.ld.sync.aligned.32x32b.*", "tensor load", "- #from"},
     {"tcgen05.ld.sync.aligned.16x32bx2.*", "tensor load of halves",
-     "- #from -"},
+     "- #from #half"},
     {"tcgen05.ld.sync.aligned.16x256b.*", "tensor load of matrices", "- #from"},
     {"tcgen05.wait::ld.sync.aligned", "tensor wait", ""},
     // Products.
     {"tcgen05.mma.cta_group::1.kind::*.collector::a::discard", "multiply",
-     "#into ^a ^b - ?accumulates"},
+     "#into ^a ^b #instruction ?accumulates"},
     {"tcgen05.mma.cta_group::2.kind::*.collector::a::discard",
-     "multiply by pair", "#into ^a ^b - ?accumulates"},
+     "multiply by pair", "#into ^a ^b #instruction ?accumulates"},
     {"tcgen05.cp.cta_group::1.32x128b.warpx4", "copy scales", "- ^from"},
     {"tcgen05.cp.cta_group::2.32x128b.warpx4", "copy scales of pair",
      "- ^from"},
     {"tcgen05.mma.cta_group::1.kind::*.block_scale.collector::a::discard",
-     "multiply scaled", "#into ^a ^b - - - ?accumulates"},
+     "multiply scaled", "#into ^a ^b #instruction - - ?accumulates"},
     {"tcgen05.mma.cta_group::2.kind::*.block_scale.collector::a::discard",
-     "multiply scaled by pair", "#into ^a ^b - - - ?accumulates"},
+     "multiply scaled by pair", "#into ^a ^b #instruction - - ?accumulates"},
     {"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64",
      "commit", "@at"},
     {"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster."
@@ -122,8 +122,8 @@ constexpr Row kRows[] = {
      "multicast::cluster.b64",
      "commit of pair to several", "@at %mask"},
     {"wgmma.fence.sync.aligned", "product fence", ""},
-    {"wgmma.mma_async.sync.aligned.*", "product", "- ^a ^b - - -"},
-    {"wgmma.mma_async.sync.aligned.*", "product", "- ^a ^b - - - - -"},
+    {"wgmma.mma_async.sync.aligned.*", "product", "- ^a ^b - =1 =1"},
+    {"wgmma.mma_async.sync.aligned.*", "product", "- ^a ^b - =1 =1 =0 =0"},
     {"wgmma.commit_group.sync.aligned", "product commit", ""},
     {"wgmma.wait_group.sync.aligned", "product wait", "#pending"},
     // All lanes of a warp have a part in these, which change nothing. A mask
@@ -202,6 +202,16 @@ bool matches(std::string_view pattern, std::string_view text) {
 }
 
 } // namespace
+
+std::string
+fp8::prooftext::getVariant(const Form &form,
+                           const sim::ast::Instruction &instruction) {
+  size_t star = form.pattern.find('*');
+  std::string mnemonic = instruction.mnemonic();
+  if (star == std::string::npos)
+    return "";
+  return mnemonic.substr(star, mnemonic.size() - (form.pattern.size() - 1));
+}
 
 const Form *fp8::prooftext::findForm(const sim::ast::Instruction &instruction) {
   static const std::vector<Form> forms = makeForms();

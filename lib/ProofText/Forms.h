@@ -15,11 +15,13 @@ namespace fp8::prooftext {
 struct FormOperand {
   enum class Kind : uint8_t {
     Ignored,
-    Outcome,    ///< the predicate that says whether the event took place
-    Number,     ///< of the width of `mask`
-    Shared,     ///< an address in shared memory
-    Descriptor, ///< a matrix descriptor, which has address / 16 in 14 bits
-    Fixed,      ///< always `value`
+    Outcome, ///< the predicate that says whether the event took place
+    Number,  ///< of the width of `mask`
+    Shared,  ///< an address in shared memory
+    /// A matrix descriptor: address / 16 in the bits of `mask`, and above them
+    /// the layout, which is a field of its own, `field` + "_layout".
+    Descriptor,
+    Fixed, ///< always `value`
   };
   Kind kind = Kind::Ignored;
   std::string field = {};
@@ -33,6 +35,10 @@ struct Form {
   std::string kind;
   std::vector<FormOperand> operands;
 };
+
+/// What the mnemonic has in place of the form's `*`; empty if it has none.
+std::string getVariant(const Form &form,
+                       const sim::ast::Instruction &instruction);
 
 /// The form of an instruction; null if there is none.
 const Form *findForm(const sim::ast::Instruction &instruction);

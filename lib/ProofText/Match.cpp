@@ -89,6 +89,17 @@ const Matcher::Fields &Matcher::get(uint32_t event, const Form &form) {
     if (auto field = its.fields.find(form.operands[i].field);
         field != its.fields.end())
       result.fields.push_back({i, &field->second});
+  for (size_t i = 0; i < form.operands.size(); ++i) {
+    const std::string &name = form.operands[i].field;
+    auto layout = its.fields.find(name + "_layout");
+    if (form.operands[i].kind != FormOperand::Kind::Descriptor ||
+        layout == its.fields.end())
+      continue;
+    auto address = its.fields.find(name);
+    result.fields.push_back(
+        {i, &layout->second,
+         address == its.fields.end() ? -1 : address->second.cursor});
+  }
   if (auto cta = its.fields.find("cta"); cta != its.fields.end())
     result.cta = &cta->second;
   result.canMatch =
@@ -121,7 +132,8 @@ Agreement Matcher::compare(const Execution &execution, const State &state,
   if (expected.kind != StepKind::Event || !step.form)
     return Agreement::No;
   const Fields &fields = get(expected.index, *step.form);
-  if (!fields.canMatch)
+  const std::string &variant = script.events[expected.index].variant;
+  if (!fields.canMatch || (!variant.empty() && variant != step.variant))
     return Agreement::No;
   for (size_t i = 0; i < step.sources.size(); ++i) {
     const FormOperand &operand = step.form->operands[i];
@@ -133,15 +145,19 @@ Agreement Matcher::compare(const Execution &execution, const State &state,
   Agreement result = Agreement::Yes;
   for (const Field &field : fields.fields) {
     const Quantity &quantity = *field.quantity;
-    if (quantity.cursor >= 0 && !focus.follows(quantity.cursor))
+    bool isLayout = field.layoutOf != kNoLayout;
+    // A sum of an unknown address has unknown bits above, too.
+    int cursor = isLayout ? field.layoutOf : quantity.cursor;
+    if (cursor >= 0 && !focus.follows(cursor))
       continue;
     const FormOperand &operand = step.form->operands[field.operand];
     auto value = execution.getValue(state, step.sources[field.operand])
-                     .get(operand.mask);
+                     .get(isLayout ? ~operand.mask : operand.mask);
     if (!value)
       result = Agreement::Open;
-    else if (*value !=
-             getExpected(execution, operand, fields, quantity, position))
+    else if (*value != (isLayout ? uint64_t(quantity.constant)
+                                 : getExpected(execution, operand, fields,
+                                               quantity, position)))
       return Agreement::No;
   }
   return result;
@@ -158,6 +174,8 @@ std::string fp8::prooftext::describe(const Execution &execution,
     return "'" + function.instructions[step.instruction].mnemonic() + "' " +
            step.fault;
   std::string text = step.form->kind;
+  if (!step.variant.empty())
+    text += " " + step.variant;
   for (size_t i = 0; i < step.sources.size(); ++i) {
     const FormOperand &operand = step.form->operands[i];
     if (operand.field.empty())
@@ -173,6 +191,10 @@ std::string fp8::prooftext::describe(const Execution &execution,
               (*value >> kRankShift == execution.getThread().rank
                    ? ""
                    : " of CTA " + std::to_string(*value >> kRankShift));
+    auto layout = execution.getValue(state, step.sources[i]).get(~operand.mask);
+    if (operand.kind == FormOperand::Kind::Descriptor && layout)
+      text +=
+          ", " + operand.field + "_layout " + std::to_string(int64_t(*layout));
   }
   return text;
 }
@@ -184,6 +206,8 @@ std::string fp8::prooftext::describe(const Script &script, const Thread &thread,
     return "the end of the kernel";
   const ScriptEvent &event = script.events[step.index];
   std::string text = event.site + ": " + event.kind;
+  if (!event.variant.empty())
+    text += " " + event.variant;
   for (const auto &[name, quantity] : event.fields)
     text += ", " + name + " " +
             std::to_string(script.evaluate(quantity, thread, position.cursors));

@@ -74,7 +74,10 @@ public:
   struct Field {
     size_t operand;
     const Quantity *quantity;
+    /// Of a descriptor's layout: the cursor that its address follows.
+    int layoutOf = kNoLayout;
   };
+  static constexpr int kNoLayout = -2;
   struct Fields {
     bool canMatch = false;
     std::vector<Field> fields;

@@ -130,6 +130,7 @@ void ScriptReader::readEvent(const Json &node, const char *key, Step::Kind kind,
                              ScriptBlock &out) {
   ScriptEvent event;
   event.kind = node.at(key).get<std::string>();
+  event.variant = node.value("variant", "");
   event.site = sites.at(node.at("site").get<size_t>());
   if (node.contains("by")) {
     event.byElected = node["by"].is_string();
@@ -141,7 +142,9 @@ void ScriptReader::readEvent(const Json &node, const char *key, Step::Kind kind,
   for (const auto &[name, its] : fields.items())
     event.fields[name] = readQuantity(its);
   event.content =
-      contents.try_emplace(event.kind + fields.dump(), contents.size())
+      contents
+          .try_emplace(event.kind + " " + event.variant + fields.dump(),
+                       contents.size())
           .first->second;
   script.events.push_back(std::move(event));
   add({kind, uint32_t(script.events.size() - 1)}, out);
@@ -164,6 +167,8 @@ void ScriptReader::readRepeat(const Json &node, ScriptBlock &out) {
 }
 
 void ScriptReader::readChoice(const Json &node, ScriptBlock &out) {
+  if (!node["choice"].is_array() || node["choice"].empty())
+    throw std::runtime_error("a choice has no arms");
   ScriptNode choice{ScriptNode::Kind::Choice};
   std::vector<uint32_t> ends;
   for (const Json &arm : node["choice"]) {

@@ -62,6 +62,7 @@ struct Quantity {
 
 struct ScriptEvent {
   std::string kind;
+  std::string variant; ///< what the form's `*` stands for; empty: anything
   std::string site;
   bool byElected = false;
   unsigned below = 32;    ///< lanes with smaller numbers do it

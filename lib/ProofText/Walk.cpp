@@ -54,6 +54,8 @@ bool Walk::take(State &state) {
   case Execution::Outcome::GoesOn:
     return true;
   case Execution::Outcome::Traps:
+    report(state, &code.steps[state.at], "the thread traps");
+    return false;
   case Execution::Outcome::Never:
     return false;
   case Execution::Outcome::Event:
@@ -67,6 +69,7 @@ bool Walk::take(State &state) {
       });
   if (!isEnd)
     report(state, &code.steps[state.at], "the thread ends");
+  ending.push_back(state.node);
   return false;
 }
 
@@ -79,7 +82,37 @@ bool Walk::isNew(State &state) {
     mix(key, words[0]);
     mix(key, words[1]);
   }
-  return seen.insert(key).second;
+  auto [entry, isNew] = seen.try_emplace(key, seen.size());
+  if (entry->second < numSeen) {
+    ending.push_back(state.node);
+    return false;
+  }
+  uint32_t node = entry->second - numSeen + 1;
+  if (isNew)
+    nodes.push_back({state.at, {}});
+  nodes[node].before.push_back(state.node);
+  state.node = node;
+  return isNew;
+}
+
+void Walk::requireEnds() {
+  std::vector<bool> ends(nodes.size());
+  for (std::vector<uint32_t> left = ending; !left.empty();) {
+    uint32_t node = left.back();
+    left.pop_back();
+    if (ends[node])
+      continue;
+    ends[node] = true;
+    left.insert(left.end(), nodes[node].before.begin(),
+                nodes[node].before.end());
+  }
+  // The last one is the nearest to what keeps them.
+  auto endless = std::find(ends.rbegin(), ends.rend(), false);
+  if (endless == ends.rend())
+    return;
+  State state;
+  state.at = nodes[ends.rend() - endless - 1].at;
+  report(state, &code.steps[state.at], "no way leads from here to an end");
 }
 
 void Walk::follow(State state) {
@@ -101,6 +134,8 @@ std::optional<Mismatch> Walk::run() {
     left.pop_back();
     follow(std::move(state));
   }
+  if (!isOver())
+    requireEnds();
   return mismatch;
 }
 

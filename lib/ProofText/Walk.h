@@ -9,7 +9,7 @@
 
 #include "fp8/ProofText/Compare.h"
 
-#include <unordered_set>
+#include <unordered_map>
 
 namespace fp8::prooftext {
 
@@ -18,8 +18,8 @@ namespace fp8::prooftext {
 constexpr size_t kMostStates = 200'000;
 
 /// What threads that do the same have in common: the states that one of them
-/// has been in.
-using States = std::unordered_set<StateKey, HashOfKey>;
+/// has been in, in the order in which it came there first.
+using States = std::unordered_map<StateKey, uint32_t, HashOfKey>;
 
 class Walk {
 public:
@@ -29,7 +29,8 @@ public:
        Matcher &matcher, const Thread &thread, const Focus &focus, States &seen)
       : code(code), script(script), matcher(matcher), thread(thread),
         focus(focus), execution(code, kernel, thread, focus.open),
-        successors(script, thread, focus.cursor), seen(seen) {}
+        successors(script, thread, focus.cursor), seen(seen),
+        numSeen(seen.size()) {}
 
   /// The first mismatch, if there is one.
   std::optional<Mismatch> run();
@@ -51,6 +52,8 @@ private:
   bool isNew(State &state);
   bool isOver() const { return mismatch || unknown || isTooLong(); }
   void report(const State &state, const CodeStep *step, std::string message);
+  /// Reports a state from which no way leads to an end.
+  void requireEnds();
 
   const Code &code;
   const Script &script;
@@ -61,6 +64,14 @@ private:
   Successors successors;
   std::vector<State> left;
   States &seen;
+  size_t numSeen; ///< when the walk began: of those it is known that they end
+  /// A state of this walk: its place in the text, and those in front of it.
+  struct Node {
+    uint32_t at;
+    std::vector<uint32_t> before;
+  };
+  std::vector<Node> nodes{{0, {}}}; ///< the first is the start
+  std::vector<uint32_t> ending;     ///< nodes from which a path ends
   uint64_t numEvents = 0;
   std::optional<Mismatch> mismatch;
   const sim::ast::Instruction *unknown = nullptr;

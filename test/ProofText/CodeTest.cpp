@@ -169,6 +169,70 @@ TEST_F(CodeTest, ABranchMayBeFarFromItsComparison) {
   EXPECT_EQ(getCompared(), "");
 }
 
+/// The op of the step that writes the register last.
+Op getOp(const Code &code, const std::string &reg) {
+  Op found = Op::Other;
+  for (const CodeStep &step : code.steps)
+    if (step.destination >= 0 &&
+        code.function->registers[step.destination].name == reg)
+      found = step.op;
+  return found;
+}
+
+/// An event whose operand is the result of the instructions, in %r2.
+std::string use(const std::string &instructions) {
+  return instructions + "  add.s32 %r4, %r9, %r2;\n"
+                        "  mbarrier.arrive.shared.b64 %rd1, [%r4];\n";
+}
+
+TEST_F(CodeTest, FormsThatAreNotKnownExactlyAreNotFollowed) {
+  const std::string one = "  mov.b32 %r1, 33280;\n";
+  read(use(one + "  min.s32 %r2, %r1, 5;\n"));
+  EXPECT_EQ(getOp(code, "%r2"), Op::Minimum);
+  read(use(one + "  min.relu.s32 %r2, %r1, 5;\n"));
+  EXPECT_EQ(code.steps[3].op, Op::Other);
+  read(use(one + "  bfe.u32 %r2, %r1, 0, 261;\n"));
+  EXPECT_EQ(code.steps[3].sources[2].value, 5u);
+  read(use(one + "  bfe.u32 %r2, %r1, 20, 20;\n"));
+  EXPECT_EQ(code.steps[3].op, Op::Other);
+  read(use(one + "  cvt.u8.u32 %r2, %r1;\n"));
+  EXPECT_EQ(code.steps[3].sources[1].value, 255u);
+}
+
+TEST_F(CodeTest, ThePartnerOfAPredicateIsUnknown) {
+  read("  setp.eq.u32 %p1, %r9, 0;\n  setp.ne.u32 %p1|%p2, %r9, 0;\n" +
+       use("  selp.b32 %r2, 8, 0, %p1;\n"));
+  EXPECT_EQ(code.steps[3].unknowns.size(), 1u);
+}
+
+TEST_F(CodeTest, OnlyTheNumberOfTheWarpIsBroadcast) {
+  auto broadcast = [&](const std::string &number) {
+    read(use(number + "  shr.u32 %r6, %r5, 5;\n"
+                      "  shfl.sync.idx.b32 %r2, %r6, 0, 31, -1;\n"));
+    return countOps(code, Op::Broadcast);
+  };
+  EXPECT_EQ(broadcast("  mov.u32 %r5, %tid.x;\n"), 1u);
+  EXPECT_EQ(broadcast("  mov.u32 %r7, %laneid;\n  shl.b32 %r5, %r7, 5;\n"), 0u);
+}
+
+TEST_F(CodeTest, WhatNeedsAllLanesStandsWhereAllLanesAre) {
+  auto countFaults = [&](const std::string &instructions) {
+    read(instructions);
+    return std::count_if(code.steps.begin(), code.steps.end(),
+                         [](const CodeStep &step) { return *step.fault; });
+  };
+  const std::string elect = "  elect.sync %r1|%p1, -1;\n",
+                    vote = "  vote.sync.all.pred %p2, %p1, -1;\n";
+  EXPECT_EQ(countFaults(elect + vote), 0);
+  EXPECT_EQ(countFaults("  elect.sync %r1|%p1, 1;\n"), 1);
+  EXPECT_EQ(countFaults(elect + "  @%p1 bra $far;\n" + vote + "$far:\n"), 1);
+  EXPECT_EQ(countFaults(elect + "  @%p1 bra $far;\n$far:\n" + vote), 0);
+  // A branch that all lanes take alike.
+  EXPECT_EQ(countFaults("  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra $far;\n" +
+                        elect + "$far:\n"),
+            0);
+}
+
 TEST_F(CodeTest, NobodyLooksWhereNobodyComes) {
   read(kTwoRings);
   size_t all = code.tracked.size();

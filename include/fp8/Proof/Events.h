@@ -50,6 +50,9 @@ struct Event {
   std::string kind;
   Doers doers = {};
   std::vector<std::pair<std::string, Quantity>> fields = {};
+  /// What stands for `*` in the instruction's name, such as its shape and its
+  /// types; empty: that is left open.
+  std::string variant = {};
   /// The bytes that it brings to each barrier at which it completes. No operand
   /// says them, but the tensor map or the kind.
   int64_t brings = 0;

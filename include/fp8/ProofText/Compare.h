@@ -32,6 +32,8 @@ struct Comparison {
   std::vector<Mismatch> mismatches;
   /// Why the two could not be compared; empty if they were.
   std::string obstacle;
+  /// The obstacle is in the events, not in the text.
+  bool isOfEvents = false;
   /// What the proof of the kernel's protocol says: "proved", "refuted" or
   /// "unknown".
   std::string verdict;
