@@ -22,7 +22,8 @@ public:
   Divergence(const Code &code,
              const std::vector<std::vector<uint32_t>> &alsoWritten)
       : code(code), alsoWritten(alsoWritten),
-        varies(code.function->registers.size()), isApart(code.leaders.size()) {
+        varies(code.function->registers.size()), isApart(code.leaders.size()),
+        repeats(code.leaders.size()) {
     findMeetings();
     while (findVarying() || findApart())
       ;
@@ -30,7 +31,8 @@ public:
 
   /// Some lanes may come there without the others.
   bool isReachedBySome(uint32_t at) const {
-    return isApart[code.blockOf[at]] || guardVaries(at);
+    uint32_t block = code.blockOf[at];
+    return isApart[block] || repeats[block] || guardVaries(at);
   }
 
 private:
@@ -41,6 +43,7 @@ private:
   }
   bool operandVaries(const Operand &operand) const;
   bool resultVaries(uint32_t at) const;
+  bool dependsOnTurn(uint32_t at) const;
   bool findVarying();
   bool findApart();
   bool spread(size_t block, const Blocks &until);
@@ -52,6 +55,9 @@ private:
   const std::vector<std::vector<uint32_t>> &alsoWritten;
   std::vector<bool> varies; ///< by register: it may differ among lanes
   Blocks isApart;           ///< by block
+  /// By block: each lane takes it at least once, and some may do so more often,
+  /// such as a wait that tries again.
+  Blocks repeats;
   /// By block: those through which all ways from there to an end lead.
   std::vector<Blocks> meetings;
 };
@@ -98,11 +104,31 @@ bool Divergence::operandVaries(const Operand &operand) const {
   }
 }
 
+/// An operand is what an earlier turn of the block has left.
+bool Divergence::dependsOnTurn(uint32_t at) const {
+  const auto &operands =
+      code.function->instructions[code.steps[at].instruction].operands;
+  auto isLeft = [&](const Operand &operand) {
+    if (operand.kind != Operand::Kind::Register)
+      return !operand.elements.empty();
+    for (uint32_t later = at; later < code.getEnd(code.blockOf[at]); ++later) {
+      const std::vector<uint32_t> &also = alsoWritten[later];
+      if (code.steps[later].destination == int32_t(operand.index) ||
+          std::find(also.begin(), also.end(), operand.index) != also.end())
+        return true;
+    }
+    return false;
+  };
+  return std::any_of(operands.begin() + 1, operands.end(), isLeft);
+}
+
 bool Divergence::resultVaries(uint32_t at) const {
   const CodeStep &step = code.steps[at];
   const Instruction &instruction =
       code.function->instructions[step.instruction];
-  if (isReachedBySome(at))
+  uint32_t block = code.blockOf[at];
+  if (isApart[block] || guardVaries(at) ||
+      (repeats[block] && dependsOnTurn(at)))
     return true;
   // What a vote or a broadcast gives is the warp's.
   if (step.op == Op::Vote || step.op == Op::Broadcast)
@@ -169,7 +195,6 @@ void Divergence::findMeetings() {
 }
 
 bool Divergence::spread(size_t block, const Blocks &until) {
-  bool changed = false;
   Blocks visited(code.leaders.size());
   std::vector<size_t> left = getNext(block);
   while (!left.empty()) {
@@ -178,11 +203,16 @@ bool Divergence::spread(size_t block, const Blocks &until) {
     if (visited[its] || (until[its] && its != block))
       continue;
     visited[its] = true;
-    changed |= !isApart[its];
-    isApart[its] = true;
     for (size_t next : getNext(its))
       left.push_back(next);
   }
+  bool isAlone =
+      visited[block] && std::count(visited.begin(), visited.end(), true) == 1;
+  Blocks &marks = isAlone ? repeats : isApart;
+  bool changed = false;
+  for (size_t i = 0; i < visited.size(); ++i)
+    if (visited[i] && !marks[i])
+      changed = marks[i] = true;
   return changed;
 }
 
