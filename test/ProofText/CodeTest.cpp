@@ -228,7 +228,7 @@ TEST_F(CodeTest, WhatNeedsAllLanesStandsWhereAllLanesAre) {
   EXPECT_EQ(countFaults(elect + "  @%p1 bra $far;\n" + vote + "$far:\n"), 1);
   EXPECT_EQ(countFaults(elect + "  @%p1 bra $far;\n$far:\n" + vote), 0);
   // A branch that all lanes take alike.
-  EXPECT_EQ(countFaults("  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra $far;\n" +
+  EXPECT_EQ(countFaults("  setp.eq.u32 %p3, %r0, 0;\n  @%p3 bra $far;\n" +
                         elect + "$far:\n"),
             0);
 }
