@@ -20,7 +20,8 @@ std::vector<std::string> fp8::proof::getAssumptions(const Skeleton &skeleton,
       "issued copies and products complete",
       "every warp is scheduled in the end",
       "launch arguments are not negative, and index arithmetic does not wrap",
-      "loops in which no role waits or signals end, and their steps are positive"};
+      "loops in which no role waits or signals end, and their steps are "
+      "positive"};
   if (clusterSize > 1)
     assumptions.push_back("the CTAs of a cluster run at the same time");
   if (llvm::any_of(skeleton.processes, [](const Process &process) {

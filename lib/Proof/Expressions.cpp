@@ -67,10 +67,7 @@ ExprId ProcessExpressions::makeUnknown(Value value) {
   return table.getOpaque(name, {}, Scope::Thread);
 }
 
-/// True if the result may be poison, of which each use may see another value: a
-/// shift by as many bits as the type has, or more, and a division by 0. An index
-/// may have 32 bits.
-static bool mayBePoison(Operation *op) {
+bool mlir::fp8::mayBePoison(Operation *op) {
   constexpr unsigned kIndexBits = 32;
   if (!isa<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp, arith::DivSIOp,
            arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp,
@@ -207,6 +204,8 @@ static bool isNarrow(Operation *op) {
 }
 
 ExprId ProcessExpressions::computeArith(Operation *op) {
+  if (mayBePoison(op))
+    return makeUnknown(op->getResult(0));
   auto select = dyn_cast<arith::SelectOp>(op);
   if (!select && op->getOperand(0).getType().isInteger(1)) {
     std::optional<ExprId> id = computeBool(op);
@@ -215,8 +214,6 @@ ExprId ProcessExpressions::computeArith(Operation *op) {
   bool isUnwrapped = llvm::all_of(op->getOperands(), [&](Value operand) {
     return unwrapped.contains(operand);
   });
-  if (mayBePoison(op))
-    return makeUnknown(op->getResult(0));
   if (isNarrow(op) || (isUnsigned(op) && !isUnwrapped))
     return makeOpaque(op->getResult(0));
   // Nothing is known of quotients by what may be negative.

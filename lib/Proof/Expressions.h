@@ -13,6 +13,11 @@
 
 namespace mlir::fp8 {
 
+/// True if the op's result may be poison, of which each use may see another
+/// value: a shift by as many bits as the type has, or more, or by an unknown
+/// number, and a division by a constant 0. An index may have 32 bits.
+bool mayBePoison(Operation *op);
+
 /// The expressions of what one process computes.
 class ProcessExpressions {
 public:

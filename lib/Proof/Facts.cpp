@@ -64,6 +64,8 @@ bool Facts::isRefuted(const Linear &sum) const {
     for (; next < columns.size(); ++next, changed = true) {
       AtomId atom = std::next(columns.begin(), next)->first;
       for (const Linear &row : atoms->getDefinition(atom)) {
+        if (row.isTooLarge())
+          continue;
         rows.push_back(row);
         addAtoms(row);
       }

@@ -86,10 +86,11 @@ bool mlir::fp8::isUniform(Operation *op) {
 /// operands.
 static bool isSameForAll(Operation *op) {
   return op->hasTrait<::mlir::OpTrait::ConstantLike>() ||
-         isa<gpu::BlockIdOp, gpu::GridDimOp, gpu::ClusterBlockIdOp,
-             memref::DimOp, memref::LoadOp, NextWorkOp, ReadElementOp, IndexOp>(
-             op) ||
-         op->getName().getDialectNamespace() == "arith";
+         isa<gpu::BlockIdOp, gpu::BlockDimOp, gpu::GridDimOp, gpu::ClusterIdOp,
+             gpu::ClusterDimOp, gpu::ClusterBlockIdOp, gpu::ClusterDimBlocksOp,
+             gpu::NumSubgroupsOp, gpu::SubgroupSizeOp, memref::DimOp,
+             memref::LoadOp, NextWorkOp, ReadElementOp, IndexOp>(op) ||
+         (op->getName().getDialectNamespace() == "arith" && !mayBePoison(op));
 }
 
 bool mlir::fp8::isUniform(Value value) {

@@ -8,17 +8,23 @@
 
 using namespace fp8::proof;
 
-/// What does not fit stays at the end of the range (Linear::isTooLarge).
+static bool isLarge(int64_t value) {
+  return value >= Linear::kMost || value <= -Linear::kMost;
+}
+
+/// What does not fit stays at the end of the range, and so does all that is
+/// made of it (Linear::isTooLarge).
 static int64_t getSum(int64_t a, int64_t b) {
   int64_t sum;
-  if (!llvm::AddOverflow(a, b, sum))
+  if (!isLarge(a) && !isLarge(b) && !llvm::AddOverflow(a, b, sum))
     return sum;
-  return a < 0 ? -Linear::kMost : Linear::kMost;
+  return (isLarge(a) ? a : b) < 0 ? -Linear::kMost : Linear::kMost;
 }
 static int64_t getProduct(int64_t a, int64_t b) {
-  int64_t product;
-  if (!llvm::MulOverflow(a, b, product))
-    return product;
+  int64_t product = 0;
+  if (!a || !b || !llvm::MulOverflow(a, b, product))
+    return isLarge(product) ? (product < 0 ? -Linear::kMost : Linear::kMost)
+                            : product;
   return (a < 0) != (b < 0) ? -Linear::kMost : Linear::kMost;
 }
 
@@ -50,7 +56,6 @@ Linear fp8::proof::operator*(const Linear &a, int64_t factor) {
 }
 
 bool Linear::isTooLarge() const {
-  auto isLarge = [](int64_t value) { return value >= kMost || value <= -kMost; };
   return isLarge(constant) ||
          llvm::any_of(terms, [&](auto term) { return isLarge(term.second); });
 }
@@ -97,15 +102,16 @@ AtomTable::getRange(const Linear &sum) const {
     const Parameter &parameter = expressions.getParameters()[atom.number];
     if (!parameter.most)
       return std::nullopt;
-    auto [least, most] =
-        std::minmax({parameter.least * factor, *parameter.most * factor});
-    range.first += least;
-    range.second += most;
+    auto [least, most] = std::minmax({getProduct(parameter.least, factor),
+                                      getProduct(*parameter.most, factor)});
+    range = {getSum(range.first, least), getSum(range.second, most)};
   }
   return range;
 }
 
 Linear AtomTable::floorDivide(const Linear &dividend, int64_t divisor) {
+  if (dividend.isTooLarge())
+    return Linear(Linear::kMost);
   // What the divisor divides leaves the division.
   Linear whole, rest;
   rest.constant = dividend.constant;
@@ -349,9 +355,8 @@ bool AtomTable::isOfData(const Linear &sum) const {
 }
 
 bool AtomTable::isOfParameters(const Linear &sum) const {
-  return llvm::all_of(sum.terms, [&](auto term) {
-    return traits[term.first].isOfParameters;
-  });
+  return llvm::all_of(
+      sum.terms, [&](auto term) { return traits[term.first].isOfParameters; });
 }
 
 void AtomTable::printAtom(const Atom &atom, llvm::raw_ostream &stream,

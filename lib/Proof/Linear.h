@@ -33,8 +33,8 @@ struct Linear {
     return result;
   }
   bool isConstant() const { return terms.empty(); }
-  /// Numbers of this size, or its negative, and beyond may stand for others that
-  /// do not fit: nothing follows from such a sum.
+  /// Numbers of this size, or its negative, and beyond may stand for others
+  /// that do not fit: nothing follows from such a sum.
   static constexpr int64_t kMost = int64_t(1) << 62;
   bool isTooLarge() const;
   bool operator==(const Linear &other) const {
@@ -130,8 +130,8 @@ public:
   Linear getAnswer(int64_t number) {
     return getAtom({AtomKind::Answer, number, {}, {}});
   }
-  /// Appends the answers in the sum, each once, in the order in which they stand
-  /// there first.
+  /// Appends the answers in the sum, each once, in the order in which they
+  /// stand there first.
   void collectAnswers(const Linear &sum,
                       llvm::SmallVectorImpl<AtomId> &answers) const;
   bool hasAnswers(const Linear &sum) const;
@@ -156,8 +156,8 @@ public:
   bool isOfParameters(const Linear &sum) const;
   /// The sum as text; what is nested deeply is left out.
   std::string print(const Linear &sum) const;
-  /// Counts a question about so many facts, which are of so many atoms. False if
-  /// there were too many.
+  /// Counts a question about so many facts, which are of so many atoms. False
+  /// if there were too many.
   bool ask(uint64_t facts, uint64_t atoms) {
     constexpr uint64_t kFewAtoms = 8;
     effort += facts * facts * std::max(atoms, kFewAtoms) / kFewAtoms;

@@ -5,7 +5,6 @@
 
 #include "Expressions.h"
 #include "Forwarding.h"
-#include "fp8/IR/ArgumentAccess.h"
 #include "fp8/IR/ComputedGemm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -13,8 +12,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/CallInterfaces.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -44,32 +41,9 @@ static std::optional<unsigned> getArgument(Value value) {
   return argument.getArgNumber();
 }
 
-/// True if the function that the op calls is known, and has no arrays.
-static bool callsWithoutArrays(CallOpInterface call) {
-  auto callee = dyn_cast_or_null<FunctionOpInterface>(
-      call.resolveCallableInTable(nullptr));
-  if (!callee || callee.isExternal())
-    return false;
-  auto isArray = [](Type type) {
-    return isa<BaseMemRefType, TensorMapType>(type) ||
-           type.getDialect().getNamespace() == "llvm";
-  };
-  return !callee
-              ->walk([&](Operation *op) {
-                bool has = llvm::any_of(op->getResultTypes(), isArray) ||
-                           llvm::any_of(op->getOperandTypes(), isArray) ||
-                           isa<CallOpInterface>(op);
-                return has ? WalkResult::interrupt() : WalkResult::advance();
-              })
-              .wasInterrupted();
-}
-
 void PlainMemory::collect() {
   kernel->walk([&](Operation *op) {
-    if (auto call = dyn_cast<CallOpInterface>(op);
-        call && !callsWithoutArrays(call))
-      undecided.push_back({op, "it calls a function whose accesses to arrays "
-                               "are not followed; let it be inlined"});
+    decideCall(op);
     for (Value operand : op->getOperands()) {
       // The user of what a select chooses uses either.
       if (isa<MemRefType, TensorMapType>(operand.getType()) &&
@@ -420,39 +394,6 @@ void PlainMemory::decide(unsigned argument, const ArrayUse &use) {
       {use.writes.front(), "it is not known whether accesses to argument " +
                                std::to_string(argument) + " by " +
                                getNames(roles) + " are ordered"});
-}
-
-/// Different arguments do not overlap, as is taken for granted, unless a launch
-/// of the module shows that they do. What a GEMM stores to D by one map or
-/// another is decided by its numbers.
-void PlainMemory::decideLaunches() {
-  if (ComputedGemm::get(kernel))
-    return;
-  auto module = kernel->getParentOfType<ModuleOp>();
-  while (module && module->getParentOfType<ModuleOp>())
-    module = module->getParentOfType<ModuleOp>();
-  if (!module)
-    return;
-  module->walk([&](gpu::LaunchFuncOp launch) {
-    if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) !=
-        kernel)
-      return;
-    for (auto &[argument, use] : uses)
-      for (auto &[other, its] : uses) {
-        bool isChange = !use.writes.empty() || !use.stores.empty();
-        if (argument == other || !isChange ||
-            getMemory(launch.getKernelOperands()[argument]) !=
-                getMemory(launch.getKernelOperands()[other]))
-          continue;
-        undecided.push_back(
-            {use.getAll().back(),
-             "a launch passes one array as arguments " +
-                 std::to_string(std::min(argument, other)) + " and " +
-                 std::to_string(std::max(argument, other)) +
-                 ", of which one is written; pass it once"});
-        return;
-      }
-  });
 }
 
 PlainMemory::PlainMemory(FunctionOpInterface kernel, const KernelPlan &plan,

@@ -49,6 +49,7 @@ private:
   void decide(unsigned argument, const ArrayUse &use);
   void decideStores(unsigned argument, const ArrayUse &use);
   void decideLaunches();
+  void decideCall(Operation *op);
   /// True if the two boxes never have an element in common: along some axis
   /// their places differ by a constant.
   bool lieApart(StoreOp a, StoreOp b) const;

@@ -20,10 +20,13 @@ using namespace ::fp8::proof;
 // Sizes
 //===----------------------------------------------------------------------===//
 
-unsigned Provenance::getNumElements(TileType tile) {
+bool Provenance::hasElements(TileType tile) {
   constexpr int64_t kMostElements = 16;
-  int64_t columns = tile.getShape()[1];
-  return tile.getShape()[0] == 1 && columns <= kMostElements ? columns : 1;
+  return tile.getShape()[0] == 1 && tile.getShape()[1] <= kMostElements;
+}
+
+unsigned Provenance::getNumElements(TileType tile) {
+  return hasElements(tile) ? tile.getShape()[1] : 1;
 }
 
 unsigned Provenance::getNumParts(FragmentType type) {
@@ -354,7 +357,7 @@ Provenance::Label Provenance::compute(Value value) {
       })
       .Case([&](ReadElementOp read) {
         Label label(get(read.getRow()));
-        if (getNumElements(read.getRow().getType()) <= read.getColumn())
+        if (!hasElements(read.getRow().getType()))
           return getUnknown(size);
         label.resize(
             std::max<size_t>(label.size(), box::Size * (read.getColumn() + 1)),

@@ -125,8 +125,9 @@ private:
   /// The number of the stage's label from which on that of a tile begins.
   static unsigned getOffset(PipelineType ring, StringRef name);
   static unsigned getNumParts(FragmentType type);
-  /// A row of few elements, which are copied one by one, has a label for each.
-  /// Of longer rows nothing is known.
+  /// A row of few elements, which are copied one by one, has a label for each;
+  /// of the elements of a longer row nothing is known. A tile has one label.
+  static bool hasElements(TileType tile);
   static unsigned getNumElements(TileType tile);
 
   void walkCopy(Operation *op);

@@ -57,9 +57,8 @@ void Provenance::walkCopy(Operation *op) {
           requireExisting(label[box::K], expressions.get(exists));
         auto ring = cast<PipelineType>(getRingOf(load.getStage().getType()));
         TileType tile = ring.getTile(load.getName());
-        bool hasLabel = load.getColumn() < getNumElements(tile);
-        fill(load.getStage(), load.getName(),
-             hasLabel ? load.getColumn() : 0,
+        bool hasLabel = hasElements(tile);
+        fill(load.getStage(), load.getName(), hasLabel ? load.getColumn() : 0,
              hasLabel ? label : getUnknown(box::Size));
       });
 }
@@ -297,7 +296,8 @@ void Provenance::walkAddend(Operation *op) {
 /// The residual is multiplied by beta, if the kernel takes one.
 void Provenance::requireFactor(AddTileOp add) {
   static constexpr StringLiteral kRule =
-      "the residual must be multiplied by 'beta' if the kernel takes it, and by "
+      "the residual must be multiplied by 'beta' if the kernel takes it, and "
+      "by "
       "nothing else";
   Value factor = add.getScale();
   bool isExpected = bool(factor) == gemm.has(Operand::Beta);

@@ -7,10 +7,11 @@
 #include "fp8/IR/Assembly.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -62,10 +63,53 @@ static bool needsWholeWarp(Operation *op) {
     return !op->getNumRegions() && (hasFragment(op->getOperandTypes()) ||
                                     hasFragment(op->getResultTypes()));
   if (std::optional<StringRef> assembly = getAssembly(op))
-    return assembly->contains(".sync");
-  StringRef name = op->getName().getStringRef();
-  return isa<gpu::ShuffleOp>(op) || name.starts_with("gpu.subgroup_") ||
-         (name.starts_with("nvvm.") && name.contains("sync"));
+    return assembly->contains(".sync") || assembly->contains(".aligned");
+  if (auto intrinsic = op->getAttrOfType<StringAttr>("intrin"))
+    return intrinsic.getValue().contains(".sync") ||
+           intrinsic.getValue().contains(".aligned");
+  static const llvm::StringSet<> ops = {"gpu.shuffle",
+                                        "gpu.ballot",
+                                        "gpu.rotate",
+                                        "gpu.subgroup_broadcast",
+                                        "gpu.subgroup_mma_compute",
+                                        "gpu.subgroup_mma_load_matrix",
+                                        "gpu.subgroup_mma_store_matrix",
+                                        "gpu.subgroup_reduce",
+                                        "nvgpu.ldmatrix",
+                                        "nvgpu.mma.sync",
+                                        "nvvm.bar.warp.sync",
+                                        "nvvm.elect.sync",
+                                        "nvvm.ldmatrix",
+                                        "nvvm.match.sync",
+                                        "nvvm.mma.sync",
+                                        "nvvm.redux.sync",
+                                        "nvvm.shfl.sync",
+                                        "nvvm.stmatrix",
+                                        "nvvm.vote.sync",
+                                        "nvvm.wmma.load",
+                                        "nvvm.wmma.mma",
+                                        "nvvm.wmma.store",
+                                        "nvvm.tcgen05.ld",
+                                        "nvvm.tcgen05.st",
+                                        "nvvm.tcgen05.wait",
+                                        "nvvm.wgmma.fence.aligned",
+                                        "nvvm.wgmma.commit.group.sync.aligned",
+                                        "nvvm.wgmma.mma_async",
+                                        "nvvm.wgmma.wait.group.sync.aligned"};
+  return ops.contains(op->getName().getStringRef());
+}
+
+void RoleWalker::checkCount(scf::ForOp loop) {
+  constexpr unsigned kLeastBits = 32;
+  if (Type type = loop.getInductionVar().getType();
+      type.isInteger() && type.getIntOrFloatBitWidth() < kLeastBits)
+    obstruct(loop, "its loop counts in fewer than " +
+                       std::to_string(kLeastBits) +
+                       " bits, so that its number may wrap; count in index");
+  if (matchPattern(loop.getStep(), m_Zero()))
+    obstruct(loop,
+             "the step of its loop is 0, so that it does not end; step by "
+             "a positive number");
 }
 
 /// Of branches between blocks it is not followed who takes them.
@@ -83,7 +127,8 @@ void RoleWalker::requireWholeWarps(RoleOp role) {
     for (Operation *inner = op, *around = op->getParentOp(); around != role;
          inner = around, around = around->getParentOp())
       if (mayDivide(around, inner))
-        return obstruct(op, "lanes of a warp may differ in whether they do it");
+        return obstruct(op, "it is not known whether all lanes of a warp do "
+                            "it; move it out of the branch");
   });
 }
 

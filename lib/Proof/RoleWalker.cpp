@@ -12,7 +12,6 @@
 #include "fp8/IR/LinearUse.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -107,13 +106,7 @@ void RoleWalker::walkFor(Operation *op, KBlock &out) {
     alias(result, argument);
   }
   assign(op, loop.getRegionIterArgs(), loop.getInitArgs(), out);
-  constexpr unsigned kLeastBits = 32;
-  if (Type type = loop.getInductionVar().getType();
-      type.isInteger() && type.getIntOrFloatBitWidth() < kLeastBits)
-    obstruct(op, "its loop counts in fewer than " + std::to_string(kLeastBits) +
-                     " bits, so that its number may wrap");
-  if (matchPattern(loop.getStep(), m_Zero()))
-    obstruct(op, "the step of its loop is 0");
+  checkCount(loop);
   Statement statement{Kind::For};
   statement.site = getSite(op);
   statement.lower = expressions.getBound(loop, loop.getLowerBound());

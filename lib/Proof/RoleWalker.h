@@ -61,6 +61,8 @@ private:
   /// Obstructs the proof where lanes of a warp may part in front of what all of
   /// them must do.
   void requireWholeWarps(RoleOp role);
+  /// Obstructs the proof where the loop's number may wrap, or does not grow.
+  void checkCount(scf::ForOp loop);
   void findNeeded(RoleOp role);
   /// The role's operand that a handle always is; null if it may be one of
   /// several.

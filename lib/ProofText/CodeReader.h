@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads a kernel's text into code: instructions in Code.cpp, what several of
-// them mean together in Comparisons.cpp and Remainders.cpp, what lanes of a warp
-// have in common in Divergence.cpp, what follows from them in Flow.cpp.
+// them mean together in Comparisons.cpp and Remainders.cpp, what lanes of a
+// warp have in common in Divergence.cpp, what follows from them in Flow.cpp.
 
 #ifndef FP8_LIB_PROOFTEXT_CODEREADER_H
 #define FP8_LIB_PROOFTEXT_CODEREADER_H

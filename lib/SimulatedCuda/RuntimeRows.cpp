@@ -10,7 +10,8 @@ void *at(const void *base, size_t offset) {
   return const_cast<char *>(static_cast<const char *>(base)) + offset;
 }
 
-/// Bytes from row to row: those of the texture alignment, as on a GPU.
+/// Bytes from row to row: the width, rounded up to the texture alignment of a
+/// GPU.
 size_t pitchOf(size_t width) {
   constexpr size_t alignment = 512;
   return (width + alignment - 1) / alignment * alignment;

@@ -44,9 +44,8 @@ Kernel::runOnHost(const launch::Manifest &manifest,
     return *error;
   launch::DeviceProperties properties;
   properties.multiprocessorCount =
-      options.multiprocessorCount
-          ? options.multiprocessorCount
-          : chip::getMultiprocessors(module().target());
+      options.multiprocessorCount ? options.multiprocessorCount
+                                  : chip::getMultiprocessors(module().target());
   if (auto error = checkLaunch(manifest, arguments, properties))
     return *error;
   sim::Device device(memoryLimit);

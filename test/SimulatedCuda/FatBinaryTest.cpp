@@ -85,7 +85,7 @@ TEST(FatBinary, TakesTheNearestArchitectureThatIsNotAbove) {
   EXPECT_EQ(textIn(container, 70),
             "error: the program has no PTX for sm_70; compile it with -gencode "
             "arch=compute_70a,code=compute_70a, and without -rdc=true, which "
-            "leaves machine code alone");
+            "leaves only machine code");
 }
 
 TEST(FatBinary, TextOfAnArchitectureOrAFamilyRunsOnNoOther) {

@@ -83,9 +83,9 @@ private:
     for (size_t i = 0; i < std::min(first.size(), described.written.size());
          ++i) {
       const auto &[name, bytes] = described.written[i];
-      auto differing = std::mismatch(bytes.begin(), bytes.end(),
-                                     first[i].second.begin(),
-                                     first[i].second.end());
+      auto differing =
+          std::mismatch(bytes.begin(), bytes.end(), first[i].second.begin(),
+                        first[i].second.end());
       if (differing.first == bytes.end())
         continue;
       log << prefix << "warning: the result depends on the schedule: schedules "

@@ -184,8 +184,11 @@ std::optional<Ending> runProgram(const CommandLine &line,
     becomeProgram(line, folder, failure[1], unblocked);
   sigprocmask(SIG_SETMASK, &unblocked, nullptr);
   close(failure[1]);
-  const bool failed =
-      programProcess < 0 || read(failure[0], &error, sizeof(error)) > 0;
+  ssize_t told = 0;
+  do
+    told = read(failure[0], &error, sizeof(error));
+  while (told < 0 && errno == EINTR);
+  const bool failed = programProcess < 0 || told > 0;
   close(failure[0]);
   while (programProcess > 0 && waitpid(programProcess, &status, 0) < 0 &&
          errno == EINTR) {

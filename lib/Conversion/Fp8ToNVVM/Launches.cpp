@@ -136,17 +136,23 @@ static LogicalResult updateLaunch(gpu::LaunchFuncOp launch,
 
 /// Adds the arguments of the kernel that the value may be.
 static void collectArguments(Value value, llvm::SetVector<unsigned> &found) {
-  if (auto select = value.getDefiningOp<arith::SelectOp>()) {
-    collectArguments(select.getTrueValue(), found);
-    collectArguments(select.getFalseValue(), found);
-  } else if (auto argument = dyn_cast<BlockArgument>(value);
-             argument && isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp())) {
-    found.insert(argument.getArgNumber());
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (unsigned next = 0; next < reached.size(); ++next) {
+    Value its = getMemory(reached[next]);
+    if (auto select = its.getDefiningOp<arith::SelectOp>()) {
+      reached.insert(select.getTrueValue());
+      reached.insert(select.getFalseValue());
+    } else if (auto argument = dyn_cast<BlockArgument>(its);
+               argument && argument.getOwner()->isEntryBlock() &&
+               isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp())) {
+      found.insert(argument.getArgNumber());
+    }
   }
 }
 
-/// Checks that the kernel writes nothing that a caller lets it read alone: what
-/// it writes there would not come back to the caller.
+/// Checks that the kernel writes nothing that it may only read: what it writes
+/// there would not come back to the caller.
 static LogicalResult checkAccess(gpu::LaunchFuncOp launch,
                                  gpu::GPUFuncOp kernel) {
   llvm::SetVector<unsigned> written;
@@ -160,13 +166,14 @@ static LogicalResult checkAccess(gpu::LaunchFuncOp launch,
     }
   });
   for (unsigned number : written) {
-    auto array = dyn_cast<BlockArgument>(
-        getMemory(launch.getKernelOperands()[number]));
-    auto host = array ? dyn_cast<FunctionOpInterface>(
-                            array.getOwner()->getParentOp())
-                      : FunctionOpInterface();
-    auto access = host ? host.getArgAttrOfType<StringAttr>(
-                             array.getArgNumber(), kAccessAttrName)
+    auto array =
+        dyn_cast<BlockArgument>(getMemory(launch.getKernelOperands()[number]));
+    auto host =
+        array && array.getOwner()->isEntryBlock()
+            ? dyn_cast<FunctionOpInterface>(array.getOwner()->getParentOp())
+            : FunctionOpInterface();
+    auto access = host ? host.getArgAttrOfType<StringAttr>(array.getArgNumber(),
+                                                           kAccessAttrName)
                        : StringAttr();
     if (access && (access == "read" || access == kConstantAccess))
       return launch.emitOpError()

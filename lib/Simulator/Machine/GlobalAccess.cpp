@@ -202,7 +202,9 @@ void Machine::takeFlag(Warp &warp, uint64_t address, bool relaxed) {
                              : grid.memory.acquire(ordinal, address);
   if (!own)
     return;
-  warp.acquireFlag(*own, relaxed, accesses.lastProxyFence() != 0);
+  warp.acquireFlag(*own, relaxed,
+                   accesses.lastProxyFence() != 0 ||
+                       grid.memory.hasFencedBehindFlag());
 }
 
 // Of threads that fence, meet, and let one of them write a flag, as kernels do,

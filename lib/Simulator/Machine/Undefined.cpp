@@ -146,7 +146,9 @@ void Warp::leaveAll(const Inst &inst, int lane, OriginId origin) {
   UndefinedBits all = UndefinedBits::all(origin);
   const Program &program = machine.program;
   std::for_each(program.begin(inst.writes), program.end(inst.writes),
-                [&](uint32_t row) { left.push_back({row, false, lane, all}); });
+                [&](uint32_t row) {
+                  left.push_back({row, false, lane, all});
+                });
   for (unsigned i = 0; i < inst.predicateDestinations; ++i)
     if (inst.pd[i] >= 0)
       left.push_back({uint32_t(inst.pd[i]), true, lane, all});

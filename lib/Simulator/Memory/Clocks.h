@@ -73,9 +73,9 @@ private:
 
 /// What synchronisation carries from thread to thread.
 struct SyncClocks {
-  Clock all;    ///< accesses that happen before
-  Clock proxy;  ///< of these, what fence.proxy.async has made visible to the
-                ///< async proxy in shared memory
+  Clock all;   ///< accesses that happen before
+  Clock proxy; ///< of these, what fence.proxy.async has made visible to the
+               ///< async proxy in shared memory
   Clock globalProxy; ///< and in global memory
   Clock tensor; ///< of these, tcgen05 accesses that tcgen05.fence orders before
                 ///< later tcgen05 operations

@@ -24,6 +24,7 @@ void GlobalMemory::take(ClusterAccesses &cluster) {
   cluster.clearLog();
   if (uint32_t fence = cluster.lastProxyFence())
     proxyFences[cluster.number()] = fence;
+  fencedBehindFlag |= cluster.hasFencedBehindFlag();
 }
 
 bool GlobalMemory::ordered(uint32_t cluster, const GlobalActor &actor,
@@ -44,12 +45,13 @@ bool GlobalMemory::comesBefore(uint32_t cluster,
 }
 
 // Flags do not tell which fences they are behind, so any of the writer's
-// cluster after the write counts, and any of the reader's behind a flag.
+// cluster after the write counts, and any of another cluster's behind a flag,
+// which may have handed the data on.
 bool GlobalMemory::isFenced(const ClusterAccesses &own,
                             const GlobalActor &actor, uint32_t number) const {
   const GlobalAccess &access = accesses[number];
   if (!actor.fenced || !number || access.cluster == own.number() ||
-      !own.isGeneric(access) || own.hasFencedBehindFlag())
+      !own.isGeneric(access) || own.hasFencedBehindFlag() || fencedBehindFlag)
     return true;
   auto fence = proxyFences.find(access.cluster);
   return fence != proxyFences.end() && access.number < fence->second;

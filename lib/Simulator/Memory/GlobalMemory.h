@@ -56,6 +56,8 @@ public:
   const Clock *observe(uint32_t cluster, uint64_t address);
   /// Other clusters may run at the same time.
   void fence(uint32_t cluster);
+  /// A cluster that has taken a flag has executed fence.proxy.async behind it.
+  bool hasFencedBehindFlag() const { return fencedBehindFlag; }
 
 private:
   /// By cluster: which of its accesses come before.
@@ -68,6 +70,7 @@ private:
   std::unordered_map<uint64_t, Horizon> flags;    ///< by address
   /// By cluster: ClusterAccesses::lastProxyFence, as of what was taken.
   std::unordered_map<uint32_t, uint32_t> proxyFences;
+  bool fencedBehindFlag = false; ///< one of any cluster
 
   const Clock *take(Horizon &mine, uint32_t cluster, uint64_t address);
   static void join(Horizon &mine, const Horizon &other);

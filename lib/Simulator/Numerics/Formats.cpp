@@ -11,6 +11,16 @@
 
 using namespace fp8::sim;
 
+float fp8::sim::addInMemory(float old, float value, bool flushes) {
+  auto taken = [&](float number) {
+    return flushes && std::fpclassify(number) == FP_SUBNORMAL
+               ? std::copysign(0.0f, number)
+               : number;
+  };
+  float sum = taken(taken(old) + taken(value));
+  return std::isnan(sum) ? bitCast<float>(uint32_t(0x7fffffff)) : sum;
+}
+
 double fp8::sim::decodeFloat(FloatFormat format, uint32_t bits) {
   uint32_t mantissaMask = (1u << format.mantissaBits) - 1;
   uint32_t exponentMask = (1u << format.exponentBits) - 1;

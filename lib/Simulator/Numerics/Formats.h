@@ -105,6 +105,11 @@ inline uint16_t floatToBF16(float value) {
 uint16_t doubleToF16(double value);
 uint16_t doubleToBF16(double value);
 
+/// old + value as memory adds two f32: each NaN is 0x7fffffff. With `flushes`,
+/// as in global memory, subnormal numbers are taken and left as zeros of their
+/// sign (PTX ISA 9.7.13.5; an H200 gives the same bits).
+float addInMemory(float old, float value, bool flushes);
+
 /// tf32 keeps 10 mantissa bits of an f32.
 inline float truncateTF32(float value) {
   return bitCast<float>(bitCast<uint32_t>(value) & 0xffffe000u);

@@ -108,9 +108,14 @@ bool Parser::parseConditional(Constant &value, const char *what) {
     return false;
   if (!accept('?'))
     return true;
+  if (depth >= kMaxNesting)
+    return fail("constant expressions are nested too deeply");
+  ++depth;
   Constant yes, no;
-  if (!parseConditional(yes, what) || !expect(':', "of a conditional") ||
-      !parseConditional(no, what))
+  const bool ok = parseConditional(yes, what) &&
+                  expect(':', "of a conditional") && parseConditional(no, what);
+  --depth;
+  if (!ok)
     return false;
   value = {value.bits ? yes.bits : no.bits, anyUnsigned(yes, no)};
   return true;

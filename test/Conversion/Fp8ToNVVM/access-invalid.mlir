@@ -1,6 +1,6 @@
 // RUN: fp8-opt %s --convert-fp8-to-nvvm -verify-diagnostics
 
-// A kernel may not write what the caller lets it read alone: by single elements, behind a cast,
+// A kernel may not write what it may only read: by single elements, behind a cast,
 module attributes {gpu.container_module} {
   gpu.module @m {
     gpu.func @fill(%out: memref<?xf32>) kernel attributes {fp8.linear} {

@@ -57,8 +57,8 @@ TWO_LOADS = [
 
 # Scales of B that are copied one by one.
 ELEMENTS = [
-    Fault("no B scale", r"(fp8\.load_element [^:]*\]) :", r"%never = arith.constant false\n\1 if %never :", "an element of K must be loaded unless it lies behind the last one"),
-    Fault("no B scale of the first block", r"(fp8\.load_element %\w+\[%\w+, (%\w+)\][^:]*\]) :", r"%later = arith.cmpi ugt, \2, %c0 : index\n\1 if %later :",
+    Fault("no B scale", r"(fp8\.load_element [^:]*\]) if %\w+ :", r"%never = arith.constant false\n\1 if %never :", "an element of K must be loaded unless it lies behind the last one"),
+    Fault("no B scale of the first block", r"(fp8\.load_element %\w+\[%\w+, (%\w+)\][^:]*\]) if %\w+ :", r"%later = arith.cmpi ugt, \2, %c0 : index\n\1 if %later :",
           "an element of K must be loaded unless it lies behind the last one"),
 ]
 

@@ -77,7 +77,8 @@ TEST(GlobalMemory, StoresOfTheLanesOfOneInstruction) {
   expectRight("@%p0 st.global.u32 [%out], 5; @%p0 st.global.u32 [%out], 6;");
   // Shared memory is no different.
   expectRace("@%p0 st.shared.u32 [s+16], %t;",
-             "'st.shared.u32' writes shared memory offset 1040 (s+16) in another lane with another value, "
+             "'st.shared.u32' writes shared memory offset 1040 (s+16) in "
+             "another lane with another value, "
              "so the result is undefined; let one lane write, or use red or "
              "atom");
   expectRace("and.b32 %r0, %t, 7; shl.b32 %r0, %r0, 2; mov.u32 %r1, s; "

@@ -26,8 +26,8 @@ const std::string kLoad =
     "WAIT;\n";
 
 std::string errorsOf(const std::string &body, uint64_t seed, uint32_t blocks) {
-  std::string text =
-      kernel(".param .u64 out", R"(
+  std::string text = kernel(
+      ".param .u64 out", R"(
   .reg .pred %p<10>; .reg .b32 %r<20>; .reg .b64 %d<20>;
   .reg .b64 %out; .reg .b32 %t;
   ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; mov.u32 %r0, %ctaid.x;
@@ -37,8 +37,7 @@ std::string errorsOf(const std::string &body, uint64_t seed, uint32_t blocks) {
   @%p0 fence.mbarrier_init.release.cluster;
   bar.sync 0;
 )" + body + "\nEND: ret;",
-             "sm_90a",
-             ".shared .align 128 .b8 s[256];\n.shared .align 8 .b64 bar;\n");
+      "sm_90a", ".shared .align 128 .b8 s[256];\n.shared .align 8 .b64 bar;\n");
   Device device;
   uint64_t address = *device.allocate("out", 256);
   LaunchConfig config;
@@ -110,8 +109,8 @@ TEST(GlobalProxy, StoreOverWhatAThreadHasWritten) {
       "@%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 "
       "[%out], [s], 16;\n"
       "@%p1 cp.async.bulk.commit_group;\n@%p1 cp.async.bulk.wait_group 0;\n";
-  expectErrors(kWrite + kMeet + store, "' writes buffer 'out' at offset 0" +
-                                           kMissing);
+  expectErrors(kWrite + kMeet + store,
+               "' writes buffer 'out' at offset 0" + kMissing);
   expectRight(kWrite + kFence + kMeet + store);
   // Its own completion makes a copy's writes visible to all.
   expectRight(store + kMeet + "ld.global.u32 %r1, [%out];");
@@ -131,17 +130,35 @@ TEST(GlobalProxy, HandedToAnotherCluster) {
   expectRight(handOver("", kFence), 2);
 }
 
+TEST(GlobalProxy, HandedOnByAThirdCluster) {
+  auto handOn = [](const std::string &fence) {
+    return "setp.eq.u32 %p8, %r0, 2; @%p4 bra SECOND; @%p8 bra THIRD;\n" +
+           kWrite +
+           "@%p0 st.release.gpu.global.u32 [%out+128], 1; bra END;\n"
+           "SECOND: ld.acquire.gpu.global.u32 %r1, [%out+128];\n"
+           "setp.eq.u32 %p7, %r1, 0; @%p7 bra SECOND;\n" +
+           fence +
+           "@%p0 st.release.gpu.global.u32 [%out+132], 1; bra END;\n"
+           "THIRD: ld.acquire.gpu.global.u32 %r1, [%out+132];\n"
+           "setp.eq.u32 %p7, %r1, 0; @%p7 bra THIRD;\n" +
+           kLoad;
+  };
+  expectErrors(handOn(""), kMissing, 3);
+  expectRight(handOn(kFence), 3);
+}
+
 TEST(GlobalProxy, NonCoherentLoads) {
   const std::string load = "@%p1 ld.global.nc.u32 %r1, [%out];\n";
   expectRight(load);
   // It has what it needs.
   expectRight(load + kMeet + kWrite);
-  expectErrors(kWrite + kMeet + load,
-               "'ld.global.nc.u32' reads buffer 'out' at offset 0 through the "
-               "non-coherent cache, but the kernel has written there by "
-               "'st.global.u32', so what it reads may be old; load without "
-               ".nc (in CUDA C++: without __ldg, or a pointer that is not const "
-               "__restrict__)");
+  expectErrors(
+      kWrite + kMeet + load,
+      "'ld.global.nc.u32' reads buffer 'out' at offset 0 through the "
+      "non-coherent cache, but the kernel has written there by "
+      "'st.global.u32', so what it reads may be old; load without "
+      ".nc (in CUDA C++: without __ldg, or a pointer that is not const "
+      "__restrict__)");
   expectErrors("st.global.u32 [%out], 7;\n"
                "ld.global.nc.u32 %r1, [%out];\n",
                "[non-coherent-read]");

@@ -7,6 +7,7 @@
 #include "ISA/Access/Atomic.h"
 #include "ISA/Alu/Alu.h"
 #include "ISA/Copy/Copy.h"
+#include "Numerics/Formats.h"
 
 #include <algorithm>
 #include <cmath>

@@ -35,11 +35,6 @@ struct Atomic {
 /// error. It reads and writes them, so they must be defined.
 uint8_t *combined(Warp &warp, const Inst &inst, int lane, uint32_t bytes);
 
-/// old + value as memory adds two f32: each NaN is 0x7fffffff, and `global`
-/// memory takes and leaves subnormal numbers as zeros of their sign (PTX ISA
-/// 9.7.13.5; an H200 gives the same bits).
-float addInMemory(float old, float value, bool global);
-
 /// What follows `atom`, which has a result, or `red`.
 bool decodeAtomic(Decoder &decoder, Inst &inst, bool result);
 /// Vectors of `count` registers, and numbers of 16 bits, alone or in pairs:

@@ -5,6 +5,7 @@
 
 #include "ISA/Access/Atomic.h"
 #include "ISA/Alu/Alu.h"
+#include "Numerics/Formats.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,12 +20,6 @@ float lesser(float a, float b) {
   if (a != a || b != b)
     return a != a ? b : a;
   return a < b || (a == b && std::signbit(a)) ? a : b;
-}
-
-/// A subnormal number as a zero of its sign.
-float flushed(float value) {
-  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value)
-                                                : value;
 }
 
 float combine(AtomicOp, float old, float value) {
@@ -114,11 +109,6 @@ const FloatForm kForms[] = {
 };
 
 } // namespace
-
-float fp8::sim::addInMemory(float old, float value, bool global) {
-  float sum = global ? flushed(flushed(old) + flushed(value)) : old + value;
-  return sum == sum ? sum : get<float>(0x7fffffff);
-}
 
 bool fp8::sim::decodeFloatAtomic(Decoder &d, Inst &i, Atomic &a, uint32_t count,
                                  bool result) {

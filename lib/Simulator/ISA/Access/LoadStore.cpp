@@ -8,6 +8,7 @@
 #include "ISA/Alu/Alu.h"
 #include "ISA/Copy/Copy.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
@@ -227,10 +228,13 @@ Flow store(Warp &w, const Inst &i, uint32_t mask) {
   w.machine.progress();
   w.machine.beginStore();
   Targets targets{};
-  unsigned runs = 0;
+  // Runs whose addresses grow have no bytes in common.
+  bool mayMeet = false;
+  uint64_t end = 0;
   eachRun(mask, w.row(i.s[0]), uint64_t(i.offset), a.bytes * a.elements, false,
           [&](const LaneRun &run) {
-            ++runs;
+            mayMeet |= run.address < end;
+            end = std::max(end, run.address + run.bytes);
             if (!w.machine.stopped && a.strength == Strength::Weak &&
                 !(run.lanes & undefinedLanes) && storeRun(w, i, run, targets))
               return;
@@ -240,7 +244,8 @@ Flow store(Warp &w, const Inst &i, uint32_t mask) {
                     storeLane(w, i, l, undefinedLanes >> l & 1);
             });
           });
-  if (runs > 1 && a.strength == Strength::Weak && w.machine.checksOrder &&
+  if (mayMeet && a.strength == Strength::Weak &&
+      a.space != AccessSpace::Global && w.machine.checksOrder &&
       !w.machine.stopped)
     checkLanesAgree(w, i, mask, targets);
   return Flow::Next;
@@ -340,6 +345,8 @@ bool fp8::sim::decodeAccess(Decoder &d, Inst &i, bool isLoad) {
   i.strong = access.strength != Strength::Weak;
   i.exclusive = i.strong && mayBeGlobal(access.space);
   access.nonCoherent = d.take("nc");
+  if (access.nonCoherent && access.space != AccessSpace::Global)
+    return d.fail("takes .nc of .global only");
   d.dropCacheHints();
   int vector = d.takeOneOf({"v2", "v4", "v8"});
   d.takeOneOf({"unified"});

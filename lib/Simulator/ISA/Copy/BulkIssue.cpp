@@ -87,17 +87,19 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   m.checkEarlyArrival(*barrier, w.clocks(), /*count=*/0, w, i, lane);
   Clock waits;
   w.releaseWaits(waits);
-  op->complete = [warp, &i, lane, target, offset, bytes, barrier, phase, read,
-                  actor =
-                      GlobalActor{tag, false, nullptr,
-                                  load.readsGlobal ? w.knowledge() : Clock(),
-                  false, w.clocks().globalProxy},
-                  waits = std::move(waits)] {
-    read({target->shared, offset}, actor);
-    if (!warp->machine.stopped && !barrier->cta->ended)
-      warp->machine.completeTransactions(*barrier, bytes, phase, *warp, i, lane,
-                                         waits);
-  };
+  op->complete =
+      [warp, &i, lane, target, offset, bytes, barrier, phase, read,
+       actor =
+           GlobalActor{tag, false, nullptr,
+                       load.readsGlobal ? w.knowledge() : Clock(), false,
+                       load.readsGlobal ? std::optional(w.clocks().globalProxy)
+                                        : std::nullopt},
+       waits = std::move(waits)] {
+        read({target->shared, offset}, actor);
+        if (!warp->machine.stopped && !barrier->cta->ended)
+          warp->machine.completeTransactions(*barrier, bytes, phase, *warp, i,
+                                             lane, waits);
+      };
   m.issue(std::move(op));
   return true;
 }
@@ -159,8 +161,12 @@ void fp8::sim::issueStore(
         --(read ? p.reads : p.writes);
     warp->wake(WaitKind::BulkGroups);
   };
-  GlobalActor actor{AccessTag(w.agent(Role::BulkWrite), time, i.index), reduces,
-                    nullptr, w.knowledge(), false, w.clocks().globalProxy};
+  GlobalActor actor{AccessTag(w.agent(Role::BulkWrite), time, i.index),
+                    reduces,
+                    nullptr,
+                    w.knowledge(),
+                    false,
+                    w.clocks().globalProxy};
   // First the source is read, which .read waits for; then the writes land.
   op->complete = [warp, &i, lane, cta, offset, bytes, write, update,
                   actor = std::move(actor)] {

@@ -6,8 +6,8 @@
 
 #include "ISA/Copy/Copy.h"
 
-#include "ISA/Access/Atomic.h"
 #include "ISA/Alu/Alu.h"
+#include "Numerics/Formats.h"
 
 #include <algorithm>
 #include <cstring>
