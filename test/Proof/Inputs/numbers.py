@@ -57,14 +57,14 @@ TWO_LOADS = [
 
 # Scales of B that are copied one by one.
 ELEMENTS = [
-    Fault("no B scale", r"(fp8\.load_element [^:]*\]) if %\w+ :", r"%never = arith.constant false\n\1 if %never :", "an element of K must be loaded unless it lies behind the last one"),
-    Fault("no B scale of the first block", r"(fp8\.load_element %\w+\[%\w+, (%\w+)\][^:]*\]) if %\w+ :", r"%later = arith.cmpi ugt, \2, %c0 : index\n\1 if %later :",
+    Fault("no B scale", r"(fp8\.load_element [^:]*\[\"b_scale0\", 0\]) if %\w+ :", r"%never = arith.constant false\n\1 if %never :", "an element of K must be loaded unless it lies behind the last one"),
+    Fault("no B scale of the first block", r"(fp8\.load_element %\w+\[%\w+, (%\w+)\][^:]*\[\"b_scale0\", 0\]) if %\w+ :", r"%later = arith.cmpi ugt, \2, %c0 : index\n\1 if %later :",
           "an element of K must be loaded unless it lies behind the last one"),
 ]
 
 RESIDUAL = [
     Fault("the residual is not scaled", r"(fp8\.add_tile .*) scaled %\w+ :", r"\1 :", "the residual must be multiplied by 'beta' if the kernel takes it"),
-    Fault("the residual is scaled twice", r"(fp8\.add_tile .*) scaled (%\w+) :", r"%square = arith.mulf \2, \2 : f32\n\1 scaled %square :",
+    Fault("the residual is scaled twice", r"(%\w+ = fp8\.add_tile %\w+\[0\].*) scaled (%\w+) :", r"%square = arith.mulf \2, \2 : f32\n\1 scaled %square :",
           "the residual must be multiplied by 'beta' if the kernel takes it", False),
 ]
 
