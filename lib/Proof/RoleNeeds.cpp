@@ -112,12 +112,15 @@ void RoleWalker::checkCount(scf::ForOp loop) {
              "a positive number");
 }
 
-/// Of branches between blocks it is not followed who takes them.
+/// True if lanes may differ in whether they do what is inside of the op.
 static bool mayDivide(Operation *around, Operation *inner) {
   if (!isUniform(around))
     return true;
-  Region *region = inner->getParentRegion();
-  return !region->hasOneBlock() && !inner->getBlock()->isEntryBlock();
+  // What branches between blocks, or selects one, is their first operand.
+  return llvm::any_of(*inner->getParentRegion(), [](Block &block) {
+    return block.getNumSuccessors() > 1 &&
+           !isUniform(block.getTerminator()->getOperand(0));
+  });
 }
 
 void RoleWalker::requireWholeWarps(RoleOp role) {

@@ -91,9 +91,18 @@ CLI::Validator inRange(T least, T most) {
 
 const CLI::Validator anyUnsigned =
     inRange(uint64_t(0), std::numeric_limits<uint64_t>::max()).description("");
-const CLI::Validator anyFloat = inRange(-std::numeric_limits<float>::max(),
-                                        std::numeric_limits<float>::max())
-                                    .description("");
+/// A factor may be NaN or infinite, as a kernel's caller may pass it.
+const CLI::Validator anyFloat(
+    [](std::string &text) -> std::string {
+      char *end;
+      double read = std::strtod(text.c_str(), &end);
+      if (!text.empty() && !*end &&
+          !(std::isfinite(read) &&
+            std::abs(read) > std::numeric_limits<float>::max()))
+        return "";
+      return "'" + text + "' is no number that f32 can hold";
+    },
+    "");
 
 void addProblemOptions(CLI::App &app, Options &options) {
   constexpr int64_t maxSize = int64_t(1) << 32;

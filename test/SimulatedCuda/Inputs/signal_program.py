@@ -4,8 +4,9 @@
 import os
 import signal
 import subprocess
+import sys
 
-simulate = subprocess.Popen(["fp8-simulate", "sh", "-c", "echo $$; exec sleep 600"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+simulate = subprocess.Popen([sys.argv[1], "sh", "-c", "echo $$; exec sleep 600"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 program = int(simulate.stdout.readline())
 simulate.send_signal(signal.SIGTERM)
 _, text = simulate.communicate(timeout=60)
