@@ -172,8 +172,8 @@ launch::Expected<std::string> findPTX(const void *data, unsigned architecture,
                             "; compile it with -gencode arch=compute_" +
                             std::to_string(architecture) + "a,code=compute_" +
                             std::to_string(architecture) +
-                            "a, and without -rdc=true, which leaves machine "
-                            "code alone"};
+                            "a, and without -rdc=true, which leaves only "
+                            "machine code"};
   if (load<uint32_t>(data) == kWrapper)
     data = load<Wrapper>(data).container;
   if (isMachineCode(data) && !folder.empty())
