@@ -297,8 +297,7 @@ void Provenance::walkAddend(Operation *op) {
 void Provenance::requireFactor(AddTileOp add) {
   static constexpr StringLiteral kRule =
       "the residual must be multiplied by 'beta' if the kernel takes it, and "
-      "by "
-      "nothing else";
+      "by nothing else";
   Value factor = add.getScale();
   bool isExpected = bool(factor) == gemm.has(Operand::Beta);
   require(isExpected && factor
