@@ -5,6 +5,7 @@
 // roles, or in front of them (R4).
 
 #include "fp8/Analysis/KernelPlan.h"
+#include "fp8/Analysis/WarpOps.h"
 #include "fp8/IR/Assembly.h"
 
 #include "mlir/IR/Matchers.h"
@@ -23,17 +24,30 @@ using namespace mlir::fp8;
 // Waiting for other warps
 //===----------------------------------------------------------------------===//
 
+// Named by text: their dialects are no dependency of the analysis.
+bool mlir::fp8::isAmongLanes(StringRef name) {
+  static const llvm::StringSet<> ops = {"gpu.subgroup_mma_compute",
+                                        "gpu.subgroup_mma_load_matrix",
+                                        "gpu.subgroup_mma_store_matrix",
+                                        "gpu.subgroup_reduce",
+                                        "nvvm.bar.warp.sync",
+                                        "nvvm.elect.sync",
+                                        "nvvm.ldmatrix",
+                                        "nvvm.match.sync",
+                                        "nvvm.mma.sync",
+                                        "nvvm.redux.sync",
+                                        "nvvm.shfl.sync",
+                                        "nvvm.stmatrix",
+                                        "nvvm.vote.sync",
+                                        "nvvm.wmma.load",
+                                        "nvvm.wmma.mma",
+                                        "nvvm.wmma.store"};
+  return ops.contains(name);
+}
+
 /// Ops whose effects MLIR does not declare and that wait for no other warp.
-/// Named by text: their dialects are no dependency of the analysis.
 static bool staysInWarp(StringRef name) {
   static const llvm::StringSet<> ops = {
-      // Among the lanes of a warp.
-      "gpu.subgroup_mma_compute", "gpu.subgroup_mma_load_matrix",
-      "gpu.subgroup_mma_store_matrix", "gpu.subgroup_reduce",
-      "nvvm.bar.warp.sync", "nvvm.elect.sync", "nvvm.ldmatrix",
-      "nvvm.match.sync", "nvvm.mma.sync", "nvvm.redux.sync", "nvvm.shfl.sync",
-      "nvvm.stmatrix", "nvvm.vote.sync", "nvvm.wmma.load", "nvvm.wmma.mma",
-      "nvvm.wmma.store",
       // Fences, and waits for what the thread itself has started.
       "nvvm.cp.async.bulk.commit.group", "nvvm.cp.async.bulk.wait_group",
       "nvvm.cp.async.commit.group", "nvvm.cp.async.wait.group",
@@ -46,8 +60,8 @@ static bool staysInWarp(StringRef name) {
       "nvvm.breakpoint", "nvvm.griddepcontrol", "nvvm.mbarrier.test.wait",
       "nvvm.nanosleep", "nvvm.prefetch", "nvvm.prefetch.tensormap"};
   // No instruction of LLVM IR waits. Special registers are read.
-  return ops.contains(name) || name.starts_with("llvm.") ||
-         name.starts_with("nvvm.read.ptx.sreg.");
+  return isAmongLanes(name) || ops.contains(name) ||
+         name.starts_with("llvm.") || name.starts_with("nvvm.read.ptx.sreg.");
 }
 
 /// True if the intrinsic may let warps wait for one another.

@@ -324,18 +324,11 @@ Scope AtomTable::getScope(const Linear &sum, int64_t clusterSize) const {
 }
 
 AtomTable::Traits AtomTable::getTraits(const Atom &atom) const {
+  std::vector<Linear> parts = atom.operands;
+  for (AtomId factor : atom.factors)
+    parts.push_back(Linear::of(factor));
   auto ofAny = [&](bool (AtomTable::*has)(const Linear &) const) {
-    return llvm::any_of(
-               atom.factors,
-               [&](AtomId its) { return (this->*has)(Linear::of(its)); }) ||
-           llvm::any_of(atom.operands,
-                        [&](const Linear &its) { return (this->*has)(its); });
-  };
-  auto ofAll = [&](bool (AtomTable::*has)(const Linear &) const) {
-    return llvm::all_of(
-               atom.factors,
-               [&](AtomId its) { return (this->*has)(Linear::of(its)); }) &&
-           llvm::all_of(atom.operands,
+    return llvm::any_of(parts,
                         [&](const Linear &its) { return (this->*has)(its); });
   };
   bool isAnswer = atom.kind == AtomKind::Answer,
@@ -344,7 +337,10 @@ AtomTable::Traits AtomTable::getTraits(const Atom &atom) const {
   its.isOfData = isAnswer ||
                  (isOpaque && expressions.getName(atom.number).isData) ||
                  ofAny(&AtomTable::isOfData);
-  its.isOfParameters = !isOpaque && ofAll(&AtomTable::isOfParameters);
+  its.isOfParameters =
+      !isOpaque && llvm::all_of(parts, [&](const Linear &part) {
+        return isOfParameters(part);
+      });
   its.hasAnswers = isAnswer || ofAny(&AtomTable::hasAnswers);
   return its;
 }

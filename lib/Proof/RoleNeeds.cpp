@@ -4,6 +4,7 @@
 #include "RoleWalker.h"
 
 #include "Forwarding.h"
+#include "fp8/Analysis/WarpOps.h"
 #include "fp8/IR/Assembly.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -67,36 +68,23 @@ static bool needsWholeWarp(Operation *op) {
   if (auto intrinsic = op->getAttrOfType<StringAttr>("intrin"))
     return intrinsic.getValue().contains(".sync") ||
            intrinsic.getValue().contains(".aligned");
-  static const llvm::StringSet<> ops = {"gpu.shuffle",
-                                        "gpu.ballot",
-                                        "gpu.rotate",
-                                        "gpu.subgroup_broadcast",
-                                        "gpu.subgroup_mma_compute",
-                                        "gpu.subgroup_mma_load_matrix",
-                                        "gpu.subgroup_mma_store_matrix",
-                                        "gpu.subgroup_reduce",
-                                        "nvgpu.ldmatrix",
-                                        "nvgpu.mma.sync",
-                                        "nvvm.bar.warp.sync",
-                                        "nvvm.elect.sync",
-                                        "nvvm.ldmatrix",
-                                        "nvvm.match.sync",
-                                        "nvvm.mma.sync",
-                                        "nvvm.redux.sync",
-                                        "nvvm.shfl.sync",
-                                        "nvvm.stmatrix",
-                                        "nvvm.vote.sync",
-                                        "nvvm.wmma.load",
-                                        "nvvm.wmma.mma",
-                                        "nvvm.wmma.store",
-                                        "nvvm.tcgen05.ld",
-                                        "nvvm.tcgen05.st",
-                                        "nvvm.tcgen05.wait",
-                                        "nvvm.wgmma.fence.aligned",
-                                        "nvvm.wgmma.commit.group.sync.aligned",
-                                        "nvvm.wgmma.mma_async",
-                                        "nvvm.wgmma.wait.group.sync.aligned"};
-  return ops.contains(op->getName().getStringRef());
+  // Those, too, that MLIR declares the effects of, or that K1 refuses.
+  static const llvm::StringSet<> others = {
+      "gpu.ballot",
+      "gpu.rotate",
+      "gpu.shuffle",
+      "gpu.subgroup_broadcast",
+      "nvgpu.ldmatrix",
+      "nvgpu.mma.sync",
+      "nvvm.tcgen05.ld",
+      "nvvm.tcgen05.st",
+      "nvvm.tcgen05.wait",
+      "nvvm.wgmma.commit.group.sync.aligned",
+      "nvvm.wgmma.fence.aligned",
+      "nvvm.wgmma.mma_async",
+      "nvvm.wgmma.wait.group.sync.aligned"};
+  StringRef name = op->getName().getStringRef();
+  return isAmongLanes(name) || others.contains(name);
 }
 
 void RoleWalker::checkCount(scf::ForOp loop) {
