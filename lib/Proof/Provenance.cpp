@@ -86,7 +86,8 @@ unsigned Provenance::getSize(Type type) const {
 
 bool Provenance::follows(Operation *op) const {
   return isa<TmaLoadOp, LoadElementOp, MmaOp, WarpgroupMmaOp, PromoteOp>(op) ||
-         isa<ReadOp, AddTileOp, AddRowOp, ReduceScatterOp, StoreOp>(op) ||
+         isa<ReadOp, AddTileOp, AddRowOp, MapOp, ReduceScatterOp, StoreOp>(
+             op) ||
          isa<gpu::ShuffleOp>(op);
 }
 
@@ -243,8 +244,12 @@ Provenance::Label Provenance::getBox(Value source, ValueRange indices) {
   for (gemm::Extent extent : {info->rows, info->columns}) {
     ExprId index = unlimit(expressions.get(indices[axis]), *argument, axis);
     ++axis;
-    if (extent.axis == gemm::Axis::One)
+    if (extent.axis == gemm::Axis::One) {
+      // Beside the only element there is none.
+      if (index != constant(0))
+        return getUnknown(box::Size);
       continue;
+    }
     unsigned place = extent.axis == gemm::Axis::M   ? box::M
                      : extent.axis == gemm::Axis::N ? box::N
                                                     : box::K;
@@ -388,13 +393,6 @@ Provenance::Label Provenance::compute(Value value) {
         label[sum::IsScaled] = constant(1);
         return label;
       })
-      .Default([&](Operation *) {
-        // What an op makes of one fragment, element by element, keeps its
-        // place.
-        if (isa<MapOp>(op) && op->getNumOperands() == 1)
-          return copy(op->getOperand(0));
-        if (isa<ReadOp>(op))
-          return copy(op->getOperand(0));
-        return getUnknown(size);
-      });
+      .Case([&](ReadOp read) { return copy(read.getAccumulator()); })
+      .Default([&](Operation *) { return getUnknown(size); });
 }

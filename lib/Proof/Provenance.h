@@ -31,8 +31,9 @@ enum : int64_t { kIsNone, kRepeatsLast, kEndsInZeros };
 /// That of a fragment or an accumulator: where it lies in the result, if it has
 /// rows and columns already, which one of zeros does not; whether its products
 /// are scaled; of a product in registers, its part; how many
-/// columns of the residual are added, and whether the bias is. Then of each
-/// part which elements along K are added up: from `First` to before `Next`.
+/// columns of the residual are added, and whether the bias is; what was
+/// computed of it. Then of each part which elements along K are added up: from
+/// `First` to before `Next`.
 namespace sum {
 enum : unsigned {
   Batch,
@@ -44,10 +45,13 @@ enum : unsigned {
   Part,
   Columns,
   Bias,
+  Applied,
   First,
   Next,
   Size
 };
+/// What was computed of a sum, last.
+enum : int64_t { kNoFunction, kFunction, kOutputScale };
 } // namespace sum
 
 /// The operand of what nobody has filled.
@@ -89,6 +93,9 @@ private:
   void walkOp(Operation *op) override;
 
   ExprId add(ExprId a, ExprId b) { return table.get(Expr::Add, {a, b}); }
+  ExprId isNot(ExprId a, ExprId b) {
+    return table.get(Expr::Not, {equal(a, b)});
+  }
   ExprId offset(ExprId a, int64_t by) { return add(a, constant(by)); }
   ExprId scale(ExprId a, int64_t factor) {
     return factor == 1 ? a : table.get(Expr::Multiply, {a, constant(factor)});
@@ -145,8 +152,20 @@ private:
   /// The tiles of scales of that CTA of a pair, which the MMA applies itself.
   void walkTilesOfScales(MmaOp mma, unsigned half, ArrayRef<ExprId> product);
   void walkRead(ReadOp read);
+  /// Requires that nothing but products is added up, and nothing computed.
+  void requireBare(ArrayRef<ExprId> product);
+  /// Requires that nothing was computed of the sum.
+  void requireIncomplete(ArrayRef<ExprId> label);
   void walkAddend(Operation *op);
   void requireFactor(AddTileOp add);
+  /// True if the value is a load of beta.
+  bool isBeta(Value value);
+  std::optional<ExprId> isBetaZero(arith::CmpFOp compared);
+  /// Whether a condition of the role says that beta is 0.
+  ExprId mayLackResidual(RoleOp role);
+  /// Requires that the residual was added to as many columns as it has to be.
+  void requireResidual(StoreOp store, ExprId columns);
+  void walkMap(MapOp map);
   void requireExisting(ExprId k, ExprId exists);
   void walkStore(StoreOp store);
   void walkShuffle(gpu::ShuffleOp shuffle);

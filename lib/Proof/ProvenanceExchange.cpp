@@ -50,6 +50,7 @@ void Provenance::walkReduceScatter(ReduceScatterOp reduce) {
   for (unsigned addend : {sum::Columns, sum::Bias})
     requireEqual(sums[addend], constant(0),
                  "the residual and the bias must be added to shares");
+  requireIncomplete(sums);
   // The sum of all is of all of K; a share has its place.
   FragmentType type = reduce.getShare().getType();
   Label share(getSize(type), constant(0));
@@ -86,7 +87,7 @@ void Provenance::decidePartOfK() {
   auto [first, size] = getPartOfK();
   ExprId hasSome = table.get(Expr::Less, {first, getBlocks()}),
          hasAll = atLeast(getBlocks(), add(first, size));
-  auto decide = [&](ExprId condition, ::fp8::proof::Block &block) -> auto & {
+  auto decide = [&](ExprId condition, ::fp8::proof::Block & block) -> auto & {
     Statement statement{Kind::Branch};
     statement.site = site;
     statement.condition = condition;

@@ -4,7 +4,6 @@
 #include "Provenance.h"
 
 #include "SlotContents.h"
-#include "fp8/IR/RegisterLayout.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/STLExtras.h"
@@ -186,8 +185,10 @@ void Provenance::walkWarpgroupMma(WarpgroupMmaOp mma) {
   Label a(get(mma.getA())), b(get(mma.getB())),
       label = getProduct(a, b, mma.getA().getType().getShape()[1]);
   label[sum::Part] = constant(mma.getPart());
-  if (Value sum = mma.getAccumulator(); sum && !mma.getOverwrites())
+  if (Value sum = mma.getAccumulator(); sum && !mma.getOverwrites()) {
+    requireBare(get(sum));
     accumulate(label, get(sum), constant(1));
+  }
   set(mma.getPending(), std::move(label));
 }
 
@@ -239,6 +240,8 @@ void Provenance::place(Label &label, std::optional<ExprId> batch,
 void Provenance::walkPromote(PromoteOp promote) {
   Label label(get(promote.getFragment())), product(get(promote.getPartial()));
   unsigned part = promote.getPart(), first = sum::First + 2 * part;
+  requireBare(product);
+  requireIncomplete(label);
   requireEqual(product[sum::IsScaled], constant(0),
                "a product must be scaled once");
   requireEqual(product[sum::Part], constant(part),
@@ -269,92 +272,6 @@ void Provenance::walkRead(ReadOp read) {
   // A sum that is read while another is not yet stored loses that one.
   requireEqual(getUnstored(), constant(0), kStoredRule);
   setUnstored(1);
-}
-
-void Provenance::walkAddend(Operation *op) {
-  Label label(get(op->getOperand(0))), tile(get(op->getOperand(1)));
-  if (auto add = dyn_cast<AddTileOp>(op)) {
-    int64_t column = add.getColumn();
-    requireOperand(tile, Operand::C, "the tile of the residual");
-    requireFactor(add);
-    place(label, tile[box::Batch], tile[box::M], offset(tile[box::N], -column),
-          "a sum and its residual must have");
-    requireEqual(label[sum::Columns], constant(column),
-                 "the residual must be added to each column once");
-    label[sum::Columns] =
-        constant(column + add.getTile().getType().getShape()[1]);
-  } else {
-    requireOperand(tile, Operand::Bias, "the row of the bias");
-    place(label, std::nullopt, std::nullopt, tile[box::N],
-          "a sum and its bias must have");
-    requireEqual(label[sum::Bias], constant(0), "the bias must be added once");
-    label[sum::Bias] = constant(1);
-  }
-  set(op->getResult(0), std::move(label));
-}
-
-/// The residual is multiplied by beta, if the kernel takes one.
-void Provenance::requireFactor(AddTileOp add) {
-  static constexpr StringLiteral kRule =
-      "the residual must be multiplied by 'beta' if the kernel takes it, and "
-      "by nothing else";
-  Value factor = add.getScale();
-  bool isExpected = bool(factor) == gemm.has(Operand::Beta);
-  require(isExpected && factor
-              ? equal(get(factor)[box::Operand],
-                      constant(static_cast<int64_t>(Operand::Beta)))
-              : constant(isExpected),
-          kRule);
-}
-
-/// True if the kernel takes the result as an array, too: what TMA cannot store.
-static bool takesRest(FunctionOpInterface function, const ComputedGemm &gemm) {
-  return llvm::any_of(gemm.operands, [&](auto &entry) {
-    auto &[argument, operand] = entry;
-    return operand == Operand::D &&
-           isa<MemRefType>(function.getArgument(argument).getType());
-  });
-}
-
-void Provenance::walkStore(StoreOp store) {
-  Label label(get(store.getFragment())),
-      its = getBox(store.getMap(), store.getCoordinates());
-  requireOperand(its, Operand::D, "the box of a store");
-  requireEqual(label[sum::IsScaled], constant(1),
-               "what is stored must be scaled");
-  if (Value rest = store.getRest()) {
-    std::optional<int64_t> argument = getArgument(rest);
-    auto info = argument ? gemm.getOperand(*argument) : std::nullopt;
-    require(constant(info && info->operand == Operand::D),
-            "the rest of a store must go to 'd'");
-  } else {
-    require(constant(!takesRest(store->getParentOfType<FunctionOpInterface>(),
-                                gemm)),
-            "a store must have a 'rest' if the kernel takes 'd' as an array");
-  }
-  place(label, its[box::Batch], its[box::M], its[box::N],
-        "a sum and the box that it is stored to must have");
-  auto type = store.getFragment().getType();
-  requireMapOfTile(store.getMap(), its, type.getShape()[0]);
-  if (cluster.k > 1)
-    requireShares(type, its);
-  ExprId k = scale(getBlocks(), gemm::kScaleBlock);
-  for (unsigned part = 0; part < getNumParts(type); ++part) {
-    requireEqual(label[sum::First + 2 * part], constant(0),
-                 "what is stored must add up K from its first element on");
-    // Behind the end of K the tiles are zero.
-    require(atLeast(label[sum::Next + 2 * part], k),
-            "what is stored must add up all of K");
-  }
-  ExprId none = equal(label[sum::Columns], constant(0));
-  require(gemm.has(Operand::C)
-              ? table.get(Expr::Or, {none, equal(label[sum::Columns],
-                                                 constant(type.getShape()[1]))})
-              : none,
-          "the residual must be added to all columns or to none");
-  requireEqual(label[sum::Bias], constant(gemm.has(Operand::Bias)),
-               "the bias must be added if the kernel has one");
-  setUnstored(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -402,6 +319,7 @@ void Provenance::walkOp(Operation *op) {
       .Case([&](PromoteOp promote) { walkPromote(promote); })
       .Case([&](ReadOp read) { walkRead(read); })
       .Case<AddTileOp, AddRowOp>([&](auto) { walkAddend(op); })
+      .Case([&](MapOp map) { walkMap(map); })
       .Case([&](ReduceScatterOp reduce) { walkReduceScatter(reduce); })
       .Case([&](StoreOp store) { walkStore(store); })
       .Case([&](gpu::ShuffleOp shuffle) { walkShuffle(shuffle); });

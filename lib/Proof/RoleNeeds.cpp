@@ -142,7 +142,7 @@ void RoleWalker::findLabelled(RoleOp role) {
       if (flat.contains(its))
         return;
       if (!active.insert(its).second || !its->getNumRegions() || hasLabels ||
-          isUniform(its))
+          its == op || isUniform(its))
         continue;
       flat.insert(its);
       return;

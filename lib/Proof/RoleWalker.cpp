@@ -327,7 +327,7 @@ void RoleWalker::walkStep(Operation *op, KBlock &out) {
             if (labels->sets(stage.getType(), entry))
               out.back().assigned.push_back(
                   {labels->getFirstField(stage.getType()) + entry, id});
-        } else if (op->getNumRegions())
+        } else if (op->getNumRegions() && !(labels && labels->follows(op)))
           obstruct(op, "the proof does not follow handles through '" +
                            op->getName().getStringRef() + "'");
       });

@@ -12,8 +12,8 @@ import re
 import subprocess
 import sys
 
-# `loads`: the roles that fill the slots. `residual`: C and beta are operands.
-Kernel = collections.namedtuple("Kernel", "chip config faults b_scale loads residual", defaults=["f32", 1, False])
+# `loads`: the roles that fill the slots. `epilogue`: which operands there are beside A, B, their scales and D.
+Kernel = collections.namedtuple("Kernel", "chip config faults b_scale loads epilogue", defaults=["f32", 1, ""])
 # The verdict is refuted, or else unknown.
 Fault = collections.namedtuple("Fault", "name pattern by rule isRefuted", defaults=[True])
 
@@ -66,6 +66,49 @@ RESIDUAL = [
     Fault("the residual is not scaled", r"(fp8\.add_tile .*) scaled %\w+ :", r"\1 :", "the residual must be multiplied by 'beta' if the kernel takes it"),
     Fault("the residual is scaled twice", r"(%\w+ = fp8\.add_tile %\w+\[0\].*) scaled (%\w+) :", r"%square = arith.mulf \2, \2 : f32\n\1 scaled %square :",
           "the residual must be multiplied by 'beta' if the kernel takes it", False),
+]
+
+# Whatever follows the sum, left out, done twice, or done in another place.
+def left_out(op):
+    return rf"(?s)(%\w+) = fp8\.{op} (%\w+)[^\n]*\n(.*)", lambda found: re.sub(rf"{found[1]}\b", found[2], found[3])
+
+
+def twice(op):
+    return rf"(%\w+)( = fp8\.{op} )(%\w+)(.*)", r"%once\2\3\4\n\1\2%once\4"
+
+
+def mapped_before(op):
+    return rf"(%\w+ = fp8\.{op} )(%\w+)([^\n]*? : )(!fp8\.fragment<[^>]*>)((?s:.*))", r"%early = fp8.map(%e = \2) : \4 -> \4 {\n%n = math.absf %e : f32\nfp8.yield %n : f32\n}\n\1%early\3\4\5"
+
+
+WHOLE = "all that a sum consists of must be added before 'fp8.map' computes with it"
+ONCE = "a sum must be multiplied by 'd_scale' once, and behind all else"
+LAST = "a sum must be multiplied by 'd_scale' in 'fp8.map', as the last thing before its store"
+EPILOGUE = [
+    Fault("no bias", *left_out("add_row"), "the bias must be added if the kernel has one"),
+    Fault("the bias twice", *twice("add_row"), "the bias must be added once"),
+    Fault("a row beside the bias", r"(fp8\.tma_load %\w+\[)%c0(, %\w+\], %\w+\[\"bias)", r"\1%c1\2", "the row of the bias must hold elements of 'bias'", False),
+    Fault("a number beside beta", r"(memref\.load %arg4\[)%c0", r"\1%c1", "the residual must be multiplied by 'beta' if the kernel takes it", False),
+    Fault("a number beside the output scale", r"(memref\.load %arg5\[)%c0", r"\1%c1", LAST, False),
+    Fault("no residual", *left_out("add_tile"), "the residual must be added unless 'beta' is 0"),
+    Fault("the residual twice", *twice("add_tile"), "the residual must be added to each column once"),
+    Fault("no residual of a negative beta", r"arith\.cmpf une", "arith.cmpf ogt", "the residual must be added unless 'beta' is 0", False),
+    Fault("no residual if beta is no number", r"arith\.cmpf une", "arith.cmpf one", "the residual must be added unless 'beta' is 0", False),
+    Fault("no residual if the output scale is 0", r"(?s)(memref\.load %)arg4(.*?arith\.cmpf une, )%13(.*?memref\.load %)arg4(.*)", r"\1arg4\2%14\3arg5\4",
+          "the residual must be added unless 'beta' is 0", False),
+    Fault("no output scale", r"(%\w+) = arith\.mulf (%\w+), %\w+ : f32\n( *)fp8\.yield \1", r"fp8.yield \2", LAST),
+    Fault("the output scale twice", r"(%\w+) = arith\.mulf (%\w+), (%\w+) : f32\n( *)fp8\.yield \1", r"%o = arith.mulf \2, \3 : f32\n\1 = arith.mulf %o, \3 : f32\nfp8.yield \1", LAST, False),
+    Fault("the output scale in two maps", r"(%\w+)( = fp8\.map\(%\w+ = )(%\w+)([^}]*\})", r"%first\2\3\4\n\1\2%first\4", ONCE),
+    Fault("beta for the output scale", r"(?s)(scaled )(%\w+)(.*?arith\.mulf %\w+, )%\w+", r"\1\2\3\2", LAST),
+    Fault("a function behind the output scale", r"(%\w+ = fp8\.store )(%\w+)(.*? : )(!fp8\.fragment<[^>]*>)(, !fp8\.tensor_map)",
+          r"%late = fp8.map(%e = \2) : \4 -> \4 {\n%n = math.absf %e : f32\nfp8.yield %n : f32\n}\n\1%late\3\4\5", ONCE),
+    Fault("the bias behind a function", *mapped_before("add_row"), WHOLE),
+    Fault("the residual behind a function", *mapped_before("add_tile"), WHOLE),
+    Fault("a function of a part of K", *mapped_before("promote"), WHOLE),
+]
+
+REST = [
+    Fault("no rest", r"(fp8\.store .*) rest\([^)]*\)", r"\1", "a store must have a 'rest' if the kernel takes 'd' as an array"),
 ]
 
 DIVIDED_K = [
@@ -133,7 +176,9 @@ KERNELS = {
     "by rank": Kernel("sm_90a", "tile = 64 x 64 x 128, cluster = 2 x 1", BY_RANK),
     "two loads": Kernel("sm_90a", "tile = 64 x 64 x 128", TWO_LOADS, loads=2),
     "elements": Kernel("sm_90a", "tile = 64 x 64 x 128", ELEMENTS),
-    "residual": Kernel("sm_90a", "tile = 128 x 128 x 128", RESIDUAL, residual=True),
+    "residual": Kernel("sm_90a", "tile = 128 x 128 x 128", RESIDUAL, epilogue="residual"),
+    "epilogue": Kernel("sm_90a", "tile = 64 x 64 x 128", EPILOGUE, epilogue="residual bias scale"),
+    "rest": Kernel("sm_90a", "tile = 64 x 64 x 128", REST, epilogue="rest"),
     "scaled": Kernel("sm_100a", "tile = 256 x 96 x 128, cta_group = 2, cluster = 2 x 2", SCALED, "mx"),
     "swapped": Kernel("sm_100a", "tile = 16 x 128 x 128, split_k = 2", SWAPPED),
     "swapped scaled": Kernel("sm_100a", "tile = 32 x 128 x 128", SWAPPED_SCALED, "mx"),
@@ -159,6 +204,23 @@ def split_load(text):
     return text.replace(found[0], fill("a", "b", "%producer") + fill("b", "a", "%producer_b"))
 
 
+def add_operand(arguments, clause, before):
+    """Changes an op into one with these operands, which it takes by a clause in front of or behind the result."""
+    def add(op):
+        op = op.replace("%d: ", f"{arguments}, %d: ")
+        return op.replace(" outs(", f" {clause} outs(") if before else re.sub(r"(outs\(%d : [^)]*\))", rf"\1 {clause}", op)
+
+    return add
+
+
+PARTS = {
+    "residual": add_operand("%c: memref<?x?xbf16>, %beta: memref<1x1xf32>", "residual(%c scaled %beta : memref<?x?xbf16>, memref<1x1xf32>)", True),
+    "bias": add_operand("%bias: memref<1x?xf32>", "bias(%bias : memref<1x?xf32>)", True),
+    "scale": add_operand("%d_scale: memref<1x1xf32>", "scale(%d_scale : memref<1x1xf32>)", False),
+    "rest": lambda op: op.replace("memref<?x?xbf16>", "memref<?x?xbf16, strided<[?, 1]>>"),
+}
+
+
 def write_kernel(opt, source, kernel, path):
     """The kernel in phase 2, which must be proved."""
     with open(source, encoding="utf-8") as file:
@@ -167,10 +229,10 @@ def write_kernel(opt, source, kernel, path):
         op = re.sub(r"memref<\?x\?xf32[^%]*?>(?=[,) ]| \{)", "memref<?x?x32x16xf8E8M0FNU>", op)
     else:
         op = op.replace("memref<?x?xf32>", f"memref<?x?x{kernel.b_scale}>")
-    if kernel.residual:
-        op = op.replace("%d: ", "%c: memref<?x?xbf16>, %beta: memref<1x1xf32>, %d: ").replace(" outs(", " residual(%c scaled %beta : memref<?x?xbf16>, memref<1x1xf32>) outs(")
+    for part in kernel.epilogue.split():
+        op = PARTS[part](op)
     if kernel.config:
-        op = re.sub(r"(outs\(%d : [^)]*\))", rf"\1 config <{kernel.config}>", op)
+        op = re.sub(r"(outs\(%d : [^)]*\)(?: scale\([^)]*\))?)", rf"\1 config <{kernel.config}>", op)
     options = f"--fp8-gemm-to-ptx=chip={kernel.chip} phase=linear"
     subprocess.run([opt, "-", options, "-o", path], input=op, text=True, check=True)
     if kernel.loads == 2:
