@@ -151,10 +151,20 @@ LogicalResult mlir::fp8::verifyComputedGemm(Operation *op, Attribute value) {
              << "' must be the number of an argument, but the kernel has "
              << function.getNumArguments();
   }
-  for (StringRef name : {"a", "a_scale", "b", "b_scale", "d", "blocks"})
+  auto requireEntry = [&](StringRef name, const Twine &condition) {
+    return LogicalResult(op->emitOpError()
+                         << "attribute '" << ComputedGemm::kAttrName
+                         << "' must say which argument '" << name << "' is"
+                         << condition);
+  };
+  for (StringRef name : {"a", "b", "d", "blocks"})
     if (!dictionary.get(name))
-      return op->emitOpError()
-             << "attribute '" << ComputedGemm::kAttrName
-             << "' must say which argument '" << name << "' is";
+      return requireEntry(name, "");
+  // Scales are of both operands, or of neither.
+  for (auto [name, other] :
+       {std::pair<StringRef, StringRef>{"a_scale", "b_scale"},
+        {"b_scale", "a_scale"}})
+    if (dictionary.get(other) && !dictionary.get(name))
+      return requireEntry(name, ", since there is a '" + other + "'");
   return success();
 }

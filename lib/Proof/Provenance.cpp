@@ -390,7 +390,7 @@ Provenance::Label Provenance::compute(Value value) {
       })
       .Case([&](ZeroOp) {
         Label label(size, constant(0));
-        label[sum::IsScaled] = constant(1);
+        label[sum::IsScaled] = constant(gemm.hasScales());
         return label;
       })
       .Case([&](ReadOp read) { return copy(read.getAccumulator()); })

@@ -156,6 +156,8 @@ private:
   void requireBare(ArrayRef<ExprId> product);
   /// Requires that nothing was computed of the sum.
   void requireIncomplete(ArrayRef<ExprId> label);
+  /// Requires that the sum is scaled, if the kernel takes scales.
+  void requireScales(ArrayRef<ExprId> label, const Twine &what);
   void walkAddend(Operation *op);
   void requireFactor(AddTileOp add);
   /// True if the value is a load of beta.

@@ -191,6 +191,12 @@ void Provenance::walkMap(MapOp map) {
 // What is stored
 //===----------------------------------------------------------------------===//
 
+void Provenance::requireScales(ArrayRef<ExprId> label, const Twine &what) {
+  requireEqual(
+      label[sum::IsScaled], constant(gemm.hasScales()),
+      what + (gemm.hasScales() ? " must be scaled" : " must not be scaled"));
+}
+
 /// True if the kernel takes the result as an array, too: what TMA cannot store.
 static bool takesRest(FunctionOpInterface function, const ComputedGemm &gemm) {
   return llvm::any_of(gemm.operands, [&](auto &entry) {
@@ -204,8 +210,7 @@ void Provenance::walkStore(StoreOp store) {
   Label label(get(store.getFragment())),
       its = getBox(store.getMap(), store.getCoordinates());
   requireOperand(its, Operand::D, "the box of a store");
-  requireEqual(label[sum::IsScaled], constant(1),
-               "what is stored must be scaled");
+  requireScales(label, "what is stored");
   if (Value rest = store.getRest()) {
     std::optional<int64_t> argument = getArgument(rest);
     auto info = argument ? gemm.getOperand(*argument) : std::nullopt;

@@ -29,8 +29,7 @@ void Provenance::walkReduceScatter(ReduceScatterOp reduce) {
   ExprId begin = scale(firstBlock, gemm::kScaleBlock),
          end = add(begin, scale(size, gemm::kScaleBlock)),
          all = scale(getBlocks(), gemm::kScaleBlock);
-  requireEqual(sums[sum::IsScaled], constant(1),
-               "what CTAs exchange must be scaled");
+  requireScales(sums, "what CTAs exchange");
   for (unsigned part = 0; part < getNumParts(reduce.getFragment().getType());
        ++part) {
     ExprId first = sums[sum::First + 2 * part],

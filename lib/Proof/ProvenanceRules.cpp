@@ -182,6 +182,10 @@ void Provenance::walkMma(MmaOp mma) {
 }
 
 void Provenance::walkWarpgroupMma(WarpgroupMmaOp mma) {
+  // A promotion begins and places a sum: what products alone add up in
+  // registers is not followed.
+  if (!gemm.hasScales())
+    return;
   Label a(get(mma.getA())), b(get(mma.getB())),
       label = getProduct(a, b, mma.getA().getType().getShape()[1]);
   label[sum::Part] = constant(mma.getPart());

@@ -21,7 +21,8 @@
 module attributes {gpu.container_module} {
   gpu.module @kernels {
     gpu.func @plain(%a: !fp8.tensor_map<!a_tile>, %b: !fp8.tensor_map<!b_tile>, %d: !fp8.tensor_map<!d_tile>,
-                    %tiles_m: index, %tiles_n: index, %blocks: index) kernel attributes {fp8.linear} {
+                    %tiles_m: index, %tiles_n: index, %blocks: index)
+        kernel attributes {fp8.linear, fp8.computes = {a = 0, b = 1, d = 2, blocks = 5}} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %c64 = arith.constant 64 : index

@@ -44,6 +44,8 @@ struct ComputedGemm {
   /// The operand that the argument is of.
   std::optional<gemm::OperandInfo> getOperand(int64_t argument) const;
   bool has(gemm::Operand operand) const;
+  /// True if products are scaled.
+  bool hasScales() const { return has(gemm::Operand::AScale); }
   /// True if the argument is the map of the rows of the first row of tiles.
   bool isFirst(int64_t argument) const;
   /// True if the operand has such a map.
