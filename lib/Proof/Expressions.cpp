@@ -3,6 +3,8 @@
 
 #include "Expressions.h"
 
+#include "Poison.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -37,6 +39,29 @@ SmallVector<Value> mlir::fp8::getSources(Value value) {
   return {};
 }
 
+Value mlir::fp8::getOutside(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto role = argument ? dyn_cast<RoleOp>(argument.getOwner()->getParentOp())
+                       : RoleOp();
+  return role ? role.getInits()[argument.getArgNumber()] : value;
+}
+
+bool mlir::fp8::mayChange(Value array) {
+  array = getOutside(array);
+  if (!isa<BlockArgument>(array) ||
+      !isa<FunctionOpInterface>(array.getParentBlock()->getParentOp()))
+    return true;
+  auto changes = [](OpOperand &use) {
+    auto role = dyn_cast<RoleOp>(use.getOwner());
+    if (!role)
+      return !isa<memref::LoadOp, memref::DimOp, LoadElementOp>(use.getOwner());
+    Value inside = role.getBody().getArgument(use.getOperandNumber());
+    return !llvm::all_of(inside.getUsers(),
+                         llvm::IsaPred<memref::LoadOp, memref::DimOp>);
+  };
+  return llvm::any_of(array.getUses(), changes);
+}
+
 ExprId ProcessExpressions::get(Value value) {
   auto it = known.find(value);
   if (it != known.end())
@@ -49,7 +74,7 @@ ExprId ProcessExpressions::get(Value value) {
 /// True if the op's result is the same whenever its operands are, for all
 /// threads. Effects do not tell that: a shuffle, or text of an assembler, has
 /// none. A load counts, since the proof takes for granted that what roles read
-/// in order to decide does not change.
+/// in order to decide does not change, unless the kernel changes it.
 static bool isFunction(Operation *op) {
   return op && op->getNumResults() == 1 && op->getNumOperands() &&
          (isa_and_present<arith::ArithDialect, math::MathDialect>(
@@ -67,27 +92,14 @@ ExprId ProcessExpressions::makeUnknown(Value value) {
   return table.getOpaque(name, {}, Scope::Thread);
 }
 
-bool mlir::fp8::mayBePoison(Operation *op) {
-  constexpr unsigned kIndexBits = 32;
-  if (!isa<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp, arith::DivSIOp,
-           arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp,
-           arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
-    return false;
-  APInt second;
-  bool isConstant = matchPattern(op->getOperand(1), m_ConstantInt(&second));
-  if (!isa<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>(op))
-    return isConstant && second.isZero();
-  Type type = op->getResult(0).getType();
-  unsigned bits = type.isIndex() ? kIndexBits : type.getIntOrFloatBitWidth();
-  return !isConstant || second.uge(bits);
-}
-
 ExprId ProcessExpressions::makeOpaque(Value value) {
   SmallVector<ExprId> operands;
   std::string name;
   llvm::raw_string_ostream stream(name);
   Operation *op = value.getDefiningOp();
-  if (!isFunction(op))
+  auto load = dyn_cast_or_null<memref::LoadOp>(op);
+  if (!isFunction(op) || mayBePoison(op) ||
+      (load && mayChange(load.getMemRef())))
     return makeUnknown(value);
   for (Value operand : op->getOperands())
     operands.push_back(get(operand));
@@ -145,7 +157,8 @@ std::optional<ExprId> ProcessExpressions::computeBits(Operation *op) {
   };
   constexpr unsigned kMostBits = 40;
   if (isa<arith::AndIOp>(op) && bits.isMask() &&
-      bits.getActiveBits() <= kMostBits)
+      bits.getActiveBits() <= kMostBits &&
+      bits.getActiveBits() < getWidth(op->getResult(0).getType()))
     return binary(ExprKind::Remainder, bits.getZExtValue() + 1);
   if (bits.ugt(kMostBits))
     return std::nullopt;
@@ -342,14 +355,6 @@ ExprId ProcessExpressions::getLane() {
       {"the lane's number", Scope::Thread, 0, 31, std::nullopt});
 }
 
-/// What a role's argument is in front of the role.
-static Value getOutside(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto role = argument ? dyn_cast<RoleOp>(argument.getOwner()->getParentOp())
-                       : RoleOp();
-  return role ? role.getInits()[argument.getArgNumber()] : value;
-}
-
 ExprId ProcessExpressions::getBound(scf::ForOp loop, Value bound) {
   if (loop.getUnsignedCmp() && !nonNegative.contains(bound))
     return table.getOpaque("a bound of an unsigned loop, which may be negative",
@@ -363,10 +368,13 @@ ExprId ProcessExpressions::compute(Value value) {
   // What is beyond that no launch counts, and sums of it could wrap here.
   constexpr unsigned kMostBits = 41;
   if (matchPattern(value, m_ConstantInt(&constant)) &&
-      constant.isSignedIntN(kMostBits))
+      constant.isSignedIntN(value.getType().isIndex() ? 32 : kMostBits))
     return table.getConstant(constant.getBitWidth() == 1
                                  ? constant.getZExtValue()
                                  : constant.getSExtValue());
+  // Signed and unsigned ops take such an index for two numbers.
+  if (value.getType().isIndex() && matchPattern(value, m_Constant()))
+    return makeUnknown(value);
   if (matchPattern(value, m_Constant(&other))) {
     std::string text;
     llvm::raw_string_ostream(text) << other;

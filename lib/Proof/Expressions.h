@@ -13,11 +13,6 @@
 
 namespace mlir::fp8 {
 
-/// True if the op's result may be poison, of which each use may see another
-/// value: a shift by as many bits as the type has, or more, or by an unknown
-/// number, and a division by a constant 0. An index may have 32 bits.
-bool mayBePoison(Operation *op);
-
 /// The expressions of what one process computes.
 class ProcessExpressions {
 public:
@@ -83,6 +78,12 @@ private:
 
 /// The values from which the expression of this one is computed.
 SmallVector<Value> getSources(Value value);
+
+/// What a role's argument is in front of the role.
+Value getOutside(Value value);
+
+/// True if the kernel may change the array itself, or if it is no argument.
+bool mayChange(Value array);
 
 } // namespace mlir::fp8
 

@@ -3,7 +3,8 @@
 
 #include "Forwarding.h"
 
-#include "Expressions.h"
+#include "Poison.h"
+#include "fp8/IR/Fp8.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

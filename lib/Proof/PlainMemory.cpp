@@ -136,6 +136,20 @@ static bool isOfThread(Value index, bool isOneWarp) {
           (isOfThread(sum.getRhs(), isOneWarp) && isUniform(sum.getLhs())));
 }
 
+/// True if elements of different indices lie in different places.
+static bool hasDistinctElements(Operation *access) {
+  auto load = dyn_cast<memref::LoadOp>(access);
+  MemRefType type = load ? load.getMemRefType()
+                         : cast<memref::StoreOp>(access).getMemRefType();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (type.getLayout().isIdentity())
+    return true;
+  return succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides.size() == 1 && strides[0] &&
+         !ShapedType::isDynamic(strides[0]);
+}
+
 /// True if each thread writes an element of its own: one index differs between
 /// them, its elements do not lie in one place, and all have the others.
 static bool areApart(Operation *write, bool isOneWarp) {
@@ -199,7 +213,7 @@ bool PlainMemory::addRisingRule(const ArrayUse &use) {
   Operation *write = use.writes.front();
   if (use.getAll().size() > 1 || getIndices(write).empty() ||
       !write->getParentOfType<RoleOp>() || !hasUniformIndices(write) ||
-      !writesOneValue(write))
+      !hasDistinctElements(write) || !writesOneValue(write))
     return false;
   if (!isTurnOfOnlyLoop(write))
     rules[write] = {};
@@ -272,7 +286,8 @@ bool PlainMemory::addGuardRules(const ArrayUse &use) {
       AcquireOp guard = getGuard(op, maker);
       guards.push_back(guard);
       bool isElement = isa<memref::LoadOp, memref::StoreOp>(op);
-      if (!guard || !isElement || getIndices(op).size() != 1) {
+      if (!guard || !isElement || getIndices(op).size() != 1 ||
+          !hasDistinctElements(op)) {
         fits = false;
         break;
       }

@@ -46,6 +46,7 @@ gpu.module @kernels {
 ROUNDED = "%i = arith.fptosi %w : f32 to i32 %n = arith.index_cast %i : i32 to index"
 EXTENT = "%n = memref.dim %w, %c0 : memref<?xi32>"
 LOADED = "%i = memref.load %w[%c0] : memref<?xi32> %n = arith.index_cast %i : i32 to index"
+WRITTEN = "%i5 = arith.constant 5 : i32 memref.store %i5, %w[%c0] : memref<?xi32> " + LOADED
 NARROW = "%g = arith.index_cast %w : index to i64 %i = arith.trunci %g : i64 to i8 "
 WIDE = " : i8 to index"
 SUM = NARROW + "%d = arith.constant 100 : i8 %j = arith.addi %i, %d : i8 %n = arith.index_cast %j" + WIDE
@@ -60,6 +61,12 @@ AS_INTEGER = "%i = arith.index_cast %w : index to i32 "
 TO_INDEX = "%n = arith.index_cast %j : i32 to index"
 SHIFT = AS_INTEGER + "%d = arith.constant {} : i32 %j = arith.shrui %i, %d : i32 " + TO_INDEX
 SHIFT_BY_VALUE = AS_INTEGER + "%j = arith.shrui %i, %i : i32 " + TO_INDEX
+FLOAT = "%i = memref.load %w[%c0] : memref<?xi32> %f = arith.bitcast %i : i32 to f32 "
+ROUNDED_FLOAT = FLOAT + "%j = arith.fptosi %f : f32 to i32 " + TO_INDEX
+LARGE = "%f = arith.constant {} : f32 %j = arith.fptosi %f : f32 to i32 " + TO_INDEX
+COMPARED = FLOAT + "%g = arith.constant 1.0 : f32 %q = arith.cmpf olt, %f, %g {} : f32 %n = arith.select %q, %c0, %c1 : index"
+EXACT = AS_INTEGER + "%d = arith.constant 3 : i32 %j = arith.divui %i, %d exact : i32 " + TO_INDEX
+LESS = "%d = arith.constant {1} : index %q = arith.cmpi {0}lt, %w, %d : index %n = arith.select %q, %c1, %c0 : index"
 QUOTIENT = AS_INTEGER + "%d = arith.constant {} : i32 %j = arith.divui %i, %d : i32 " + TO_INDEX
 # Two steps: the second number is beyond 127, the last of eight bits.
 EIGHT_BITS = "%n = arith.constant 127 : i8 %l8 = arith.constant 0 : i8 %s8 = arith.constant 100 : i8"
@@ -83,6 +90,12 @@ LAST_BLOCKS = """%next = arith.addi %k, %c1 : index
         scf.yield %x1 : !fp8.consumer<!x>
 """
 OF_TURN = "%k32 = arith.index_cast %k : index to i32 %f = arith.sitofp %k32 : i32 to f32 scf.for %i = %c0 to %c1 step %c1 { memref.store %f, %out[%i] : OUT }"
+NUMBER_OF_TURN = "%k32 = arith.index_cast %k : index to i32 %f = arith.sitofp %k32 : i32 to f32 "
+IN_TURN = NUMBER_OF_TURN + "memref.store %f, %out[%k] : OUT"
+OF_SLOT = "%d = arith.constant 2 : index %at = arith.remui %k, %d : index {}"
+READ_OF_SLOT = OF_SLOT.format("%g = memref.load %out[%at] : OUT %h = arith.bitcast %g : f32 to i32 memref.store %h, %u[%k] : memref<?xi32>")
+RELEASE = "%x2 = fp8.release %s : !fp8.producer_stage<!x>"
+GUARDED = {RELEASE: NUMBER_OF_TURN + OF_SLOT.format("memref.store %f, %out[%at] : OUT") + " " + RELEASE}
 CELL = """memref.global "private" @cell : memref<4xf32> = uninitialized
   func.func private @put(%v: f32) attributes {no_inline} {
     %z = arith.constant 0 : index
@@ -121,6 +134,14 @@ CASES = [
     ("a shift by a value", "index", "%t %t", (SHIFT_BY_VALUE, SHIFT_BY_VALUE), None, "not"),
     ("a quotient", "index", "%t %t", (QUOTIENT.format(3), QUOTIENT.format(3)), None, "proved"),
     ("a quotient by 0", "index", "%t %t", (QUOTIENT.format(0), QUOTIENT.format(0)), None, "not"),
+    ("a quotient without a remainder", "index", "%t %t", (EXACT, EXACT), None, "not"),
+    ("a float that no integer has", "index", "%t %t", (LARGE.format("3.0e9"), LARGE.format("3.0e9")), None, "not"),
+    ("a float of an array", "memref<?xi32>", "%u %u", (ROUNDED_FLOAT, ROUNDED_FLOAT), None, "not"),
+    ("a comparison", "memref<?xi32>", "%u %u", (COMPARED.format(""), COMPARED.format("")), None, "proved"),
+    ("a comparison of what is no NaN", "memref<?xi32>", "%u %u", (COMPARED.format("fastmath<nnan>"), COMPARED.format("fastmath<nnan>")), None, "not"),
+    ("less than an index of 31 bits", "index", "%t %t", (LESS.format("s", 2147483647), LESS.format("u", 2147483647)), None, "proved"),
+    ("less than an index of 32 bits", "index", "%t %t", (LESS.format("s", 3000000000), LESS.format("u", 3000000000)), None, "not"),
+    ("an array that a role writes", "memref<?xi32>", "%u %u", (LOADED, WRITTEN), None, "not"),
     ("a loop of eight bits", "index", "%t %t", (EIGHT_BITS, TWO), None, "not", {PRODUCER_LOOP: "%l8 to %n step %s8 iter_args(%x1 = %x) -> (!fp8.producer<!x>) : i8"}),
     ("a step of 0", "index", "%t %t", (SAME, SAME), None, "not", {PRODUCER_LOOP: PRODUCER_LOOP.replace("step %c1", "step %c0")}),
     ("a shuffle by all lanes", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", SHUFFLE), "proved"),
@@ -128,6 +149,10 @@ CASES = [
     ("a barrier of some lanes", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", FEW_LANES.replace("OP", MEETING)), "not"),
     ("four warps write in turns", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", OF_TURN), "proved not",
      {CONSUMER_LOOP: BLOCKS, "scf.yield %x2 : !fp8.consumer<!x>\n": LAST_BLOCKS, '"C" warps(1)': '"C" warps(4)'}),
+    ("four warps write an element in each turn", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", IN_TURN), "proved proved", {'"C" warps(1)': '"C" warps(4)'}),
+    ("four warps write in one place", "index", "%t %t", (SAME, SAME), ("memref<4096xf32, strided<[0]>>", IN_TURN), "proved not", {'"C" warps(1)': '"C" warps(4)'}),
+    ("elements guarded by slots", "index", "%t %t", (SAME, SAME), ("memref<2xf32>", READ_OF_SLOT), "proved proved", GUARDED),
+    ("one place guarded by slots", "index", "%t %t", (SAME, SAME), ("memref<2xf32, strided<[0]>>", READ_OF_SLOT), "proved not", GUARDED),
     ("a call that writes", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", "func.call @put(%one) : (f32) -> ()"), "proved not", {"FUNCTIONS": CELL}),
     ("a call that computes", "index", "%t %t", (SAME, SAME), ("memref<4096xf32>", "%f = func.call @half(%one) : (f32) -> f32"), "proved proved", {"FUNCTIONS": HALF}),
 ]
