@@ -31,8 +31,8 @@ LogicalResult TensorMapOp::verify() {
 Value mlir::fp8::getMemory(Value operand) {
   if (auto map = operand.getDefiningOp<TensorMapOp>())
     operand = map.getSource();
-  while (auto cast = operand.getDefiningOp<memref::CastOp>())
-    operand = cast.getSource();
+  while (auto view = operand.getDefiningOp<ViewLikeOpInterface>())
+    operand = view.getViewSource();
   return operand;
 }
 

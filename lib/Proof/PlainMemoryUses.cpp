@@ -49,12 +49,23 @@ void PlainMemory::decideCall(Operation *op) {
                            "the role"});
 }
 
+/// True if the numbers of the GEMM decide what is stored by one argument and
+/// accessed by the other: both are D, or one is the residual, of which each box
+/// is read before it is stored.
+static bool areOfResult(const std::optional<ComputedGemm> &gemm,
+                        unsigned argument, unsigned other) {
+  using gemm::Operand;
+  return gemm && llvm::all_of(ArrayRef({argument, other}), [&](unsigned its) {
+           auto info = gemm->getOperand(its);
+           return info &&
+                  (info->operand == Operand::D || info->operand == Operand::C);
+         });
+}
+
 /// Different arguments do not overlap, as is taken for granted, unless a launch
-/// of the module shows that they do. What a GEMM stores to D by one map or
-/// another is decided by its numbers.
+/// of the module shows that they do.
 void PlainMemory::decideLaunches() {
-  if (ComputedGemm::get(kernel))
-    return;
+  std::optional<ComputedGemm> gemm = ComputedGemm::get(kernel);
   auto module = kernel->getParentOfType<ModuleOp>();
   while (module && module->getParentOfType<ModuleOp>())
     module = module->getParentOfType<ModuleOp>();
@@ -68,15 +79,16 @@ void PlainMemory::decideLaunches() {
       for (auto &[other, its] : uses) {
         bool isChange = !use.writes.empty() || !use.stores.empty();
         if (argument == other || !isChange ||
+            areOfResult(gemm, argument, other) ||
             getMemory(launch.getKernelOperands()[argument]) !=
                 getMemory(launch.getKernelOperands()[other]))
           continue;
-        undecided.push_back(
-            {use.getAll().back(),
-             "a launch passes one array as arguments " +
-                 std::to_string(std::min(argument, other)) + " and " +
-                 std::to_string(std::max(argument, other)) +
-                 ", of which one is written; pass it once"});
+        undecided.push_back({use.getAll().back(),
+                             "a launch passes one array as arguments " +
+                                 std::to_string(std::min(argument, other)) +
+                                 " and " +
+                                 std::to_string(std::max(argument, other)) +
+                                 ", of which one is written; pass it once"});
         return;
       }
   });

@@ -24,7 +24,7 @@ inline bool isConstant(FunctionOpInterface function, unsigned argument) {
   return access && access.getValue() == kConstantAccess;
 }
 
-/// The memref that an operand of a launch is, is a cast of, or is a map of.
+/// The memref that an operand of a launch is, is a view of, or is a map of.
 Value getMemory(Value operand);
 
 /// The argument that says at run time whether `argument` is constant; null if
