@@ -169,6 +169,8 @@ void Extractor::addRing(Operation *maker) {
   for (ArrayRef<unsigned> group : groups) {
     addChannel(maker, name, type.getNumStages(), holdsData, /*swapped=*/false,
                0, group);
+    skeleton.channels.back().isOfQuestions =
+        aspect == Aspect::Progress && isa<WorkQueueOp>(maker);
     if (!isa<OutputPipelineOp>(maker))
       continue;
     addChannel(maker, "the tensor memory of " + name, 1, false,

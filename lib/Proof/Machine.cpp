@@ -34,6 +34,13 @@ bool Machine::isFree(const State &state, unsigned end, int64_t slot) const {
       [&](unsigned other) { return state.ends[other].signals > needed; });
 }
 
+bool Machine::mayAsk(const State &state, const Skeleton &skeleton,
+                     unsigned end) {
+  int64_t slot = state.ends[end].signals;
+  auto it = state.answers.find({skeleton.ends[end].channel, slot - 1});
+  return slot == 0 || (it != state.answers.end() && it->second);
+}
+
 Awaited Machine::getAwaited(const State &state, unsigned end,
                             const Statement &statement) const {
   const Channel &channel = skeleton.channels[skeleton.ends[end].channel];
@@ -286,6 +293,12 @@ Step Machine::exchange(State &state, unsigned process, Frame &frame,
     getFields(state, process, statement, number);
     break;
   case Statement::Kind::Signal:
+    // A run that is to go wrong on a GPU goes on.
+    if (skeleton.channels[channel].isOfQuestions && !isConcrete &&
+        skeleton.ends[number].isProducer && !mayAsk(state, skeleton, number))
+      return fail(statement,
+                  "requests work where no role has read that there is more; "
+                  "read each answer before the next request");
     for (auto [field, id] : statement.assigned) {
       Value value = evaluate(state, process, id);
       if (!value.sum)

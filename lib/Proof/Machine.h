@@ -137,6 +137,10 @@ public:
                            place.first);
   }
   bool isFree(const State &state, unsigned end, int64_t slot) const;
+  /// Whether somebody has read, of a channel of questions, that there is more
+  /// work: in the slot before the one that the producer's end fills next.
+  static bool mayAsk(const State &state, const Skeleton &skeleton,
+                     unsigned end);
   /// What the statement, which waits and is about the end, waits for.
   Awaited getAwaited(const State &state, unsigned end,
                      const Statement &statement) const;

@@ -36,10 +36,15 @@ static bool haveSamePlaces(const State &a, const State &b,
   }
   std::vector<bool> answers[2];
   for (auto [state, list] :
-       {std::pair(&a, &answers[0]), std::pair(&b, &answers[1])})
+       {std::pair(&a, &answers[0]), std::pair(&b, &answers[1])}) {
     for (auto [place, answer] : state->answers)
       if (isUnread(*state, place, skeleton))
         list->push_back(answer);
+    for (const Channel &channel : skeleton.channels)
+      if (channel.isOfQuestions)
+        for (unsigned end : channel.producers)
+          list->push_back(Machine::mayAsk(*state, skeleton, end));
+  }
   return answers[0] == answers[1];
 }
 

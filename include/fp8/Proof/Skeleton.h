@@ -28,6 +28,9 @@ struct Channel {
   /// An end of the process waits, when it drains the channel, until all of its
   /// slots have come back.
   bool holdsData = false;
+  /// What fills a slot asks for work: it may if the answer in the slot before
+  /// says that there is more.
+  bool isOfQuestions = false;
   std::vector<unsigned> producers, consumers; ///< numbers of ends
   unsigned site = 0;                          ///< the op that makes it
   /// What is handed over of which ring; rings count in the kernel's order.
