@@ -9,9 +9,13 @@
 
 namespace mlir::fp8 {
 
-/// Checks that there is a coordinate for each dimension of the map's tensor.
+/// What TMA does with a box of a tensor.
+enum class BoxUse : uint8_t { Load, Prefetch, Store };
+
+/// Checks that there is a coordinate for each dimension of the map's tensor,
+/// and that the box may begin at those that are constants (M6).
 LogicalResult verifyCoordinates(Operation *op, ValueRange coordinates,
-                                TensorMapType map);
+                                TensorMapType map, BoxUse use = BoxUse::Load);
 
 /// Checks the operands of a product of tiles in shared memory (A1, A3).
 LogicalResult verifyOperandTiles(Operation *op, TileType a, TileType b);

@@ -14,7 +14,7 @@ LogicalResult StoreQueueOp::verify() { return verifyInEntryBlock(*this, "P3"); }
 LogicalResult mlir::fp8::verifyStore(Operation *op, FragmentType fragment,
                                      TensorMapType map, ValueRange coordinates,
                                      Value rest, StoreQueueType queue) {
-  if (failed(verifyCoordinates(op, coordinates, map)))
+  if (failed(verifyCoordinates(op, coordinates, map, BoxUse::Store)))
     return failure();
   TileType tile = queue.getTile();
   if (map.getTile() != tile)

@@ -2,6 +2,7 @@
 // The tile family: TMA load, element load and MMA.
 
 #include "OpRules.h"
+#include "fp8/IR/GemmOperands.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -10,12 +11,43 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
+/// (M6) TMA takes signed numbers of 32 bits. A box that ends in front of the
+/// tensor has nothing of it; where a tensor ends, its map says. A GPU ends the
+/// kernel with an illegal instruction where a box that is stored begins in
+/// front of the tensor, or where one begins within 16 bytes of a row.
+static LogicalResult verifyPlace(Operation *op, ValueRange coordinates,
+                                 TensorMapType map, BoxUse use) {
+  constexpr int64_t kUnitBits = 128;
+  TileType tile = map.getTile();
+  for (auto [axis, coordinate] : llvm::enumerate(coordinates)) {
+    APInt constant;
+    if (!matchPattern(coordinate, m_ConstantInt(&constant)))
+      continue;
+    int64_t number = constant.getSExtValue(),
+            fromLast = map.getRank() - 1 - axis,
+            extent = fromLast == 0   ? tile.getColumns()
+                     : fromLast == 1 ? tile.getRows()
+                                     : 1,
+            least = use == BoxUse::Store ? 0 : 1 - extent,
+            unit = kUnitBits / tile.getElementType().getIntOrFloatBitWidth();
+    if (number < least || number >= gemm::kExtentLimit)
+      return op->emitOpError()
+             << "coordinate " << axis << " must be at least " << least
+             << " and below 2^31 (M6), but is " << number;
+    if (fromLast == 0 && use != BoxUse::Prefetch && number % unit)
+      return op->emitOpError()
+             << "coordinate " << axis << " must be a multiple of the " << unit
+             << " elements in 16 bytes (M6), but is " << number;
+  }
+  return success();
+}
+
 LogicalResult mlir::fp8::verifyCoordinates(Operation *op,
                                            ValueRange coordinates,
-                                           TensorMapType map) {
+                                           TensorMapType map, BoxUse use) {
   int64_t rank = map.getRank();
   if (static_cast<int64_t>(coordinates.size()) == rank)
-    return success();
+    return verifyPlace(op, coordinates, map, use);
   InFlightDiagnostic error = op->emitOpError() << "expected ";
   if (rank == 2)
     error << "two coordinates, row and column";
@@ -38,7 +70,8 @@ static int64_t getNumSharers(ClusterShape cluster, ClusterAxis axis,
 }
 
 LogicalResult TmaPrefetchOp::verify() {
-  return verifyCoordinates(*this, getCoordinates(), getMap().getType());
+  return verifyCoordinates(*this, getCoordinates(), getMap().getType(),
+                           BoxUse::Prefetch);
 }
 
 LogicalResult TmaLoadOp::verify() {

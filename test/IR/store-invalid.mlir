@@ -124,3 +124,27 @@ func.func @half_of_a_warp(%sum: !sum, %map: !fp8.tensor_map<!tile>, %queue: !que
   %next = fp8.store %sum, %map[%m, %m] through %queue : !sum, !fp8.tensor_map<!tile>, !queue
   return %next : !queue
 }
+
+// -----
+
+!tile = !fp8.tile<64x64xbf16, swizzle_128b>
+!queue = !fp8.store_queue<1, !tile, 4>
+!sum = !fp8.fragment<64x64xf32, 4, warpgroups>
+func.func @in_front(%sum: !sum, %map: !fp8.tensor_map<!tile>, %queue: !queue, %n: index) -> !queue attributes {fp8.linear} {
+  %row = arith.constant -1 : index
+  // expected-error @below {{coordinate 0 must be at least 0 and below 2^31 (M6), but is -1}}
+  %next = fp8.store %sum, %map[%row, %n] through %queue : !sum, !fp8.tensor_map<!tile>, !queue
+  return %next : !queue
+}
+
+// -----
+
+!tile = !fp8.tile<64x64xbf16, swizzle_128b>
+!queue = !fp8.store_queue<1, !tile, 4>
+!sum = !fp8.fragment<64x64xf32, 4, warpgroups>
+func.func @within_16_bytes(%sum: !sum, %map: !fp8.tensor_map<!tile>, %queue: !queue, %m: index) -> !queue attributes {fp8.linear} {
+  %column = arith.constant 12 : index
+  // expected-error @below {{coordinate 1 must be a multiple of the 8 elements in 16 bytes (M6), but is 12}}
+  %next = fp8.store %sum, %map[%m, %column] through %queue : !sum, !fp8.tensor_map<!tile>, !queue
+  return %next : !queue
+}

@@ -20,6 +20,50 @@ func.func @one_coordinate(%stage: !fp8.producer_stage<!ring>, %map: !fp8.tensor_
 
 // -----
 
+!ring = !fp8.pipeline<3, s: !fp8.tile<8x128xf32>>
+func.func @in_front(%stage: !fp8.producer_stage<!ring>, %map: !fp8.tensor_map<!fp8.tile<8x128xf32>>, %i: index)
+    -> !fp8.producer_stage<!ring> attributes {fp8.linear} {
+  // The last of the eight rows is the tensor's first.
+  %overlaps = arith.constant -7 : index
+  fp8.tma_load %map[%overlaps, %i], %stage["s"] : !fp8.tensor_map<!fp8.tile<8x128xf32>>, !fp8.producer_stage<!ring>
+  %row = arith.constant -8 : index
+  // expected-error @below {{coordinate 0 must be at least -7 and below 2^31 (M6), but is -8}}
+  fp8.tma_load %map[%row, %i], %stage["s"] : !fp8.tensor_map<!fp8.tile<8x128xf32>>, !fp8.producer_stage<!ring>
+  return %stage : !fp8.producer_stage<!ring>
+}
+
+// -----
+
+func.func @beyond_the_bits(%map: !fp8.tensor_map<!fp8.tile<1x128xf32>>, %i: index) {
+  %column = arith.constant 2147483648 : index
+  // expected-error @below {{coordinate 1 must be at least -127 and below 2^31 (M6), but is 2147483648}}
+  fp8.tma_prefetch %map[%i, %column] : !fp8.tensor_map<!fp8.tile<1x128xf32>>
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<8x128xf32>>
+func.func @within_16_bytes(%stage: !fp8.producer_stage<!ring>, %map: !fp8.tensor_map<!fp8.tile<8x128xf32>>, %i: index)
+    -> !fp8.producer_stage<!ring> attributes {fp8.linear} {
+  %column = arith.constant 6 : index
+  fp8.tma_prefetch %map[%i, %column] : !fp8.tensor_map<!fp8.tile<8x128xf32>>
+  // expected-error @below {{coordinate 1 must be a multiple of the 4 elements in 16 bytes (M6), but is 6}}
+  fp8.tma_load %map[%i, %column], %stage["s"] : !fp8.tensor_map<!fp8.tile<8x128xf32>>, !fp8.producer_stage<!ring>
+  return %stage : !fp8.producer_stage<!ring>
+}
+
+// -----
+
+func.func @no_such_matrix(%map: !fp8.tensor_map<!fp8.tile<1x128xf32>, rank = 3>, %i: index) {
+  %matrix = arith.constant -1 : index
+  // expected-error @below {{coordinate 0 must be at least 0 and below 2^31 (M6), but is -1}}
+  fp8.tma_prefetch %map[%matrix, %i, %i] : !fp8.tensor_map<!fp8.tile<1x128xf32>, rank = 3>
+  return
+}
+
+// -----
+
 func.func @prefetch_of_a_row(%map: !fp8.tensor_map<!fp8.tile<1x128xf32>>, %i: index) {
   // expected-error @below {{expected two coordinates, row and column, but got 1}}
   fp8.tma_prefetch %map[%i] : !fp8.tensor_map<!fp8.tile<1x128xf32>>

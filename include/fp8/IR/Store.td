@@ -30,7 +30,8 @@ def Fp8_StoreOp : Fp8_ConsumingOp<"store", [Fp8_HandleOpInterface, Fp8_RoleWork<
   let summary = "stores a fragment to global memory";
   let description = [{
     Rounds the fragment to the map's element type and copies it, tile by tile through the queue, to the box at `coordinates`. These are a
-    row and a column, in elements; for a map of higher rank, the outer coordinates come first. Elements outside the tensor are not written.
+    row and a column, in elements; for a map of higher rank, the outer coordinates come first. They are as in `fp8.tma_load` (M6), but not
+    negative: a GPU ends the kernel with an illegal instruction there. Elements behind the end of the tensor are not written.
     The copies are asynchronous and complete when the queue is closed. Until then the copies of two stores have no order, so the boxes of
     stores through one queue must not overlap.
 

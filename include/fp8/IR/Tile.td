@@ -11,8 +11,11 @@ def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
   let summary = "copies a box of global memory into a tile of a stage";
   let description = [{
     Starts the asynchronous copy of the box whose first element is at `coordinates`, and counts its bytes on the stage's full barrier. The
-    coordinates are a row and a column, in elements; for a map of higher rank, the outer coordinates come first. Elements outside the tensor
-    are zero, and count.
+    coordinates are a row and a column, in elements; for a map of higher rank, the outer coordinates come first. They are signed numbers of
+    32 bits, as `index` is in a kernel, and may be negative or beyond the tensor: elements outside the tensor are zero, and count. The map
+    says where the tensor ends. A column begins at a multiple of 16 bytes: elsewhere a GPU ends the kernel with an illegal instruction.
+
+    (M6) A constant coordinate is below 2^31, and the box does not end in front of the tensor. A constant column is a multiple of 16 bytes.
 
     With `multicast`, the CTAs of the cluster that differ only along that axis need the same tile; in the ring of a pair, they also have the
     same rank in their pairs. Each copies its share of the rows and sends it to all of them. The coordinates are those of the whole tile.
@@ -52,7 +55,7 @@ def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
 def Fp8_TmaPrefetchOp : Fp8_Op<"tma_prefetch", [Fp8_RoleWork<"Any">, MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "prefetches a box of global memory into the L2 cache";
   let description = [{
-    Starts the copy of the box at `coordinates` from global memory into the L2 cache. The coordinates are as in `fp8.tma_load`. No op waits
+    Starts the copy of the box at `coordinates` from global memory into the L2 cache. The coordinates are as in `fp8.tma_load` (M6), and may begin at any column. No op waits
     for the copy. A later `fp8.tma_load` of the box is faster if the prefetch is complete by then (PTX ISA, cp.async.bulk.prefetch.tensor).
     One thread of each warp of the role starts it.
 

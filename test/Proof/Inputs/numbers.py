@@ -138,7 +138,7 @@ SCALED = [
     Fault("B scales of the first block", r"(tma_load %map_3\[%29, )%arg4", r"\1%c0", "B scales must be of the K block of the product"),
     Fault("one tile of B scales for both", r"(tma_load %map_3\[)%29", r"\1%28", "B scales must be of the columns of the product"),
     Fault("A scales in place of B's", r"(scaled_by\(%a_scale, )%b_scale,", r"\1%a_scale,", "the tile of the B scales must hold elements of 'b_scale'"),
-    Fault("a part of a tile of scales", r"(tma_load %map_0\[%17, %arg4, %c0, )%c0", r"\1%c1", "the tile of the A scales must hold elements of 'a_scale'", False),
+    Fault("a part of a tile of scales", r"(tma_load %map_0\[%17, %arg4, )%c0", r"\1%c1", "the tile of the A scales must hold elements of 'a_scale'", False),
     Fault("B scales from a row of the tile before", r"(?s)( *)(fp8\.tma_load %map_3\[)%28(.*?fp8\.tma_load %map_3\[)%29(.*?\n)( *)(fp8\.mma [^\n]*? from )(%\w+)",
           r"\1%before = arith.subi %28, %c1 : index\n\1\2%before\3%28\4\5%far = arith.addi \7, %c128 : index\n\5\6%far", "first row of B's scales must be in their first tile"),
     Fault("B scales from a row of the next tile", r"(?s)( *)(fp8\.tma_load %map_3\[)%28(.*?)( *)(fp8\.tma_load %map_3\[)%29(.*?\n)( *)(fp8\.mma [^\n]*? from )(%\w+)",
