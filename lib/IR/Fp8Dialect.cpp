@@ -189,12 +189,19 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
   return name == kLinearAttrName ? verifyLinearity(op) : verifyBarriers(op);
 }
 
-LogicalResult Fp8Dialect::verifyRegionArgAttribute(Operation *op, unsigned,
-                                                   unsigned argument,
-                                                   NamedAttribute attribute) {
-  if (attribute.getName() != kConstantsAttrName)
+static LogicalResult verifyName(Operation *op, unsigned argument,
+                                Attribute value) {
+  auto name = dyn_cast<StringAttr>(value);
+  if (name && !name.empty())
     return success();
-  auto constants = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+  return op->emitOpError() << "attribute '" << Fp8Dialect::kNameAttrName
+                           << "' of argument " << argument
+                           << " must be a string, and not an empty one";
+}
+
+static LogicalResult verifyConstants(Operation *op, unsigned argument,
+                                     Attribute value) {
+  auto constants = dyn_cast<DenseI64ArrayAttr>(value);
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!constants || !function)
     return op->emitOpError() << "attribute '" << kConstantsAttrName
@@ -211,6 +218,17 @@ LogicalResult Fp8Dialect::verifyRegionArgAttribute(Operation *op, unsigned,
       return op->emitOpError() << "'" << kConstantsAttrName << "' of argument "
                                << argument << " names argument " << number
                                << ", but the kernel has " << arguments;
+  return success();
+}
+
+LogicalResult Fp8Dialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                   unsigned argument,
+                                                   NamedAttribute attribute) {
+  Attribute value = attribute.getValue();
+  if (attribute.getName() == kNameAttrName)
+    return verifyName(op, argument, value);
+  if (attribute.getName() == kConstantsAttrName)
+    return verifyConstants(op, argument, value);
   return success();
 }
 

@@ -103,3 +103,8 @@ func.func private @band() attributes {config = #fp8.gemm_config<tile = 128 x 128
 // expected-error @below {{attribute 'fp8.profile' must be {ctas, stamps}, both at least 1 and below 2^31, on a module}}
 module attributes {fp8.profile = {ctas = 1, stamps = 0}} {
 }
+
+// -----
+
+// expected-error @below {{'func.func' op attribute 'fp8.name' of argument 1 must be a string, and not an empty one}}
+func.func private @nameless(memref<4xf32> {fp8.name = "x"}, memref<4xf32> {fp8.name = ""})
