@@ -22,6 +22,9 @@ using namespace mlir::fp8;
 static void addStructurePasses(OpPassManager &pm,
                                const GemmToPTXOptions &options) {
   pm.addPass(createFp8VerifyLinearity());
+  // Integers are ops of arith to all passes behind.
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createFp8LowerIndex());
   pm.addPass(
       createFp8ChooseConfig({options.chip, options.problem, options.tuned,
                              options.machine, options.launch}));
@@ -36,6 +39,7 @@ static void addLinearPasses(OpPassManager &pm,
   pm.nest<gpu::GPUModuleOp>().addPass(createInlinerPass());
   // Helpers whose only calls were dead.
   pm.nest<gpu::GPUModuleOp>().addPass(createSymbolDCEPass());
+  pm.nest<gpu::GPUModuleOp>().addPass(createFp8FoldViews());
   pm.addPass(createFp8FlattenScopes());
   pm.addPass(createFp8LowerTileLoops());
   // Before loops are copied, which makes the proof longer.

@@ -115,6 +115,65 @@ def Fp8StructureGemm : Pass<"fp8-structure-gemm", "::mlir::ModuleOp"> {
   let dependentDialects = StructuredDialects;
 }
 
+def Fp8LowerIndex : Pass<"fp8-lower-index"> {
+  let summary = "takes ops of the index dialect to those of arith";
+  let description = [{
+    Replaces each op of the index dialect by the op of arith that computes the same. Later passes, the proof and the launch manifest know
+    integers by the ops of arith. `index.sizeof` has no such op and is unchanged.
+
+    Before:
+
+    ```mlir
+    func.func @before(%n: index) -> index {
+      %c4 = index.constant 4
+      %groups = index.divu %n, %c4
+      return %groups : index
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @after(%n: index) -> index {
+      %c4 = arith.constant 4 : index
+      %groups = arith.divui %n, %c4 : index
+      return %groups : index
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def Fp8FoldViews : Pass<"fp8-fold-views"> {
+  let summary = "lets loads and stores of elements access arrays instead of views";
+  let description = [{
+    Replaces the array of a `memref.load` or a `memref.store` that is made by `memref.subview` or `memref.cast` by the array that the view
+    is of, with the indices there. The proof knows arrays by the arguments of the kernel. Views that nobody uses any more go.
+
+    Before:
+
+    ```mlir
+    func.func @before(%rows: memref<?x8xf32>, %row: index, %i: index) -> f32 {
+      %view = memref.subview %rows[%row, 4] [1, 4] [1, 1] : memref<?x8xf32> to memref<4xf32, strided<[1], offset: ?>>
+      %x = memref.load %view[%i] : memref<4xf32, strided<[1], offset: ?>>
+      return %x : f32
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @after(%rows: memref<?x8xf32>, %row: index, %i: index) -> f32 {
+      %c4 = arith.constant 4 : index
+      %column = arith.addi %i, %c4 : index
+      %x = memref.load %rows[%row, %column] : memref<?x8xf32>
+      return %x : f32
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def Fp8FlattenScopes : Pass<"fp8-flatten-scopes"> {
   let summary = "lowers scoped ops to acquire and release (phase 1 to 2)";
   let description = [{
