@@ -6,12 +6,15 @@
 #include "Poison.h"
 #include "fp8/IR/Fp8.h"
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -53,72 +56,150 @@ SmallVector<Value> mlir::fp8::getForwarded(Value value) {
     return {at(loop.getConditionOp().getArgs(), number)};
   }
   SmallVector<Value> values;
+  if (argument && isa<RoleOp>(op))
+    return {at(op->getOperands(), number)};
   if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp, LeadingCtaOp>(
           op)) {
     if (argument)
       return {at(op->getOperands(), number)};
     for (Region &region : op->getRegions())
-      if (!region.empty())
-        values.push_back(
-            at(region.back().getTerminator()->getOperands(), number));
+      for (Block &block : region)
+        if (!block.getNumSuccessors())
+          values.push_back(at(block.getTerminator()->getOperands(), number));
     if (isa<LeadingCtaOp>(op))
       values.push_back(at(op->getOperands(), number));
   }
   return values;
 }
 
-bool mlir::fp8::isUniform(Operation *op) {
+/// What branches between the region's blocks decide by; none if one of them
+/// decides in another way.
+static std::optional<SmallVector<Value>> getConditions(Region &region) {
+  SmallVector<Value> conditions;
+  for (Block &block : region) {
+    Operation *last = block.getTerminator();
+    if (block.getNumSuccessors() < 2)
+      continue;
+    if (!isa<cf::CondBranchOp, cf::SwitchOp>(last))
+      return std::nullopt;
+    conditions.push_back(last->getOperand(0));
+  }
+  return conditions;
+}
+
+/// What decides which ways threads take in the op's regions; none if they may
+/// take different ones.
+static std::optional<SmallVector<Value>> getConditions(Operation *op,
+                                                       Among among) {
+  using Conditions = std::optional<SmallVector<Value>>;
   if (llvm::any_of(op->getResultTypes(), isLinear))
-    return true;
-  if (auto loop = dyn_cast<scf::ForOp>(op))
-    return isUniform(loop.getLowerBound()) && isUniform(loop.getUpperBound()) &&
-           isUniform(loop.getStep());
-  if (auto branch = dyn_cast<scf::IfOp>(op))
-    return isUniform(branch.getCondition());
-  if (auto branch = dyn_cast<scf::IndexSwitchOp>(op))
-    return isUniform(branch.getArg());
-  // Of branches between blocks it is not followed who takes them.
-  if (auto region = dyn_cast<scf::ExecuteRegionOp>(op))
-    return region.getRegion().hasOneBlock();
-  return isa<LeadingCtaOp>(op);
+    return SmallVector<Value>();
+  return llvm::TypeSwitch<Operation *, Conditions>(op)
+      .Case([](scf::ForOp loop) {
+        return SmallVector<Value>{loop.getLowerBound(), loop.getUpperBound(),
+                                  loop.getStep()};
+      })
+      .Case([](scf::IfOp branch) {
+        return SmallVector<Value>{branch.getCondition()};
+      })
+      .Case([](scf::IndexSwitchOp branch) {
+        return SmallVector<Value>{branch.getArg()};
+      })
+      // Warps come to such a loop at different times, and may see other data.
+      .Case([&](scf::WhileOp loop) -> Conditions {
+        if (among == Among::Warps)
+          return std::nullopt;
+        return SmallVector<Value>{loop.getConditionOp().getCondition()};
+      })
+      .Case<scf::ExecuteRegionOp, LeadingCtaOp, RoleOp>(
+          [&](Operation *op) -> Conditions {
+            Region &region = op->getRegion(0);
+            if (among == Among::Warps && !region.hasOneBlock())
+              return std::nullopt;
+            return getConditions(region);
+          })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+static bool isLoad(Operation *op) {
+  return isa<memref::LoadOp>(op) ||
+         op->getName().getStringRef() == "vector.load";
+}
+
+/// True if the op computes its result from its operands alone. One that has a
+/// position in a vector may give poison.
+static bool isArithmetic(Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  return dialect == "arith" || dialect == "math" ||
+         (dialect == "vector" && isMemoryEffectFree(op) &&
+          llvm::none_of(op->getOperandTypes(),
+                        [](Type type) { return type.isIndex(); }));
 }
 
 /// True if the op gives all threads the same value, where they have the same
 /// operands.
-static bool isSameForAll(Operation *op) {
+static bool isSameForAll(Operation *op, Among among) {
   return op->hasTrait<::mlir::OpTrait::ConstantLike>() ||
+         (among == Among::Lanes && isa<gpu::SubgroupIdOp>(op)) ||
          isa<gpu::BlockIdOp, gpu::BlockDimOp, gpu::GridDimOp, gpu::ClusterIdOp,
              gpu::ClusterDimOp, gpu::ClusterBlockIdOp, gpu::ClusterDimBlocksOp,
              gpu::NumSubgroupsOp, gpu::SubgroupSizeOp, memref::DimOp,
-             memref::LoadOp, NextWorkOp, ReadElementOp, IndexOp>(op) ||
-         (op->getName().getDialectNamespace() == "arith" && !mayBePoison(op));
+             NextWorkOp, ReadElementOp, IndexOp>(op) ||
+         isLoad(op) || (isArithmetic(op) && !mayBePoison(op));
 }
 
-bool mlir::fp8::isUniform(Value value) {
-  llvm::SetVector<Value> reached;
-  reached.insert(value);
+/// What the value is computed from; none if threads may see different ones
+/// whatever that is.
+static std::optional<SmallVector<Value>> getOrigins(Value value, Among among) {
+  Operation *op = value.getDefiningOp();
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *owner = argument ? argument.getOwner()->getParentOp() : op;
+  bool isOfEntry = argument && argument.getOwner()->isEntryBlock();
+  if (isOfEntry && isa<FunctionOpInterface>(owner))
+    return SmallVector<Value>();
+  if (isOfEntry && isa<RoleOp>(owner))
+    return getForwarded(value);
+  if (argument || op->getNumRegions()) {
+    std::optional<SmallVector<Value>> origins = getConditions(owner, among);
+    if (origins)
+      llvm::append_range(*origins, getForwarded(value));
+    return origins;
+  }
+  if (!isSameForAll(op, among))
+    return std::nullopt;
+  if (isLoad(op) || isArithmetic(op))
+    return SmallVector<Value>(op->getOperands());
+  if (auto dim = dyn_cast<memref::DimOp>(op))
+    return SmallVector<Value>{dim.getIndex()};
+  return SmallVector<Value>();
+}
+
+/// True if threads see the same of all values. What loops carry round is the
+/// same in each turn if it is in the first one.
+static bool areUniform(ArrayRef<Value> values, Among among) {
+  llvm::SetVector<Value> reached(values.begin(), values.end());
   for (unsigned next = 0; next < reached.size(); ++next) {
-    Value its = reached[next];
-    Operation *op = its.getDefiningOp();
-    auto argument = dyn_cast<BlockArgument>(its);
-    Operation *owner = argument ? argument.getOwner()->getParentOp() : op;
-    SmallVector<Value> from;
-    if (argument && isa<FunctionOpInterface>(owner))
-      continue;
-    if (!argument && !op->getNumRegions()) {
-      if (!isSameForAll(op))
-        return false;
-      if (isa<memref::LoadOp>(op) ||
-          op->getName().getDialectNamespace() == "arith")
-        from = op->getOperands();
-    } else {
-      if (!isUniform(owner))
-        return false;
-      from = getForwarded(its);
-    }
-    for (Value source : from)
-      if (source)
-        reached.insert(source);
+    std::optional<SmallVector<Value>> origins =
+        getOrigins(reached[next], among);
+    if (!origins)
+      return false;
+    for (Value origin : *origins)
+      if (origin)
+        reached.insert(origin);
   }
   return true;
+}
+
+bool mlir::fp8::isUniform(Value value, Among among) {
+  return areUniform(value, among);
+}
+
+bool mlir::fp8::isUniform(Region &region, Among among) {
+  std::optional<SmallVector<Value>> conditions = getConditions(region);
+  return conditions && areUniform(*conditions, among);
+}
+
+bool mlir::fp8::isUniform(Operation *op, Among among) {
+  std::optional<SmallVector<Value>> conditions = getConditions(op, among);
+  return conditions && areUniform(*conditions, among);
 }

@@ -11,12 +11,18 @@ namespace mlir::fp8 {
 /// The values that one of a structured op becomes.
 SmallVector<Value> getForwarded(Value value);
 
-/// True if all threads of a role have the same value. What roles wait or signal
+/// The threads that are compared: all of a role, or those of each warp, which
+/// come to an op together.
+enum class Among { Warps, Lanes };
+
+/// True if all these threads have the same value. What roles wait or signal
 /// in counts as such: the proof of progress has shown that threads do not part
 /// there.
-bool isUniform(Value value);
-/// True if all threads of a role take the same ways in the op's regions.
-bool isUniform(Operation *op);
+bool isUniform(Value value, Among among = Among::Warps);
+/// True if all these threads take the same ways in the op's regions.
+bool isUniform(Operation *op, Among among = Among::Warps);
+/// True if they take the same ways between the region's blocks.
+bool isUniform(Region &region, Among among = Among::Warps);
 
 } // namespace mlir::fp8
 

@@ -98,11 +98,14 @@ Step Machine::undecided(const Statement &statement, const Linear &pivot) {
   std::string what = assumesProgress
                          ? "what it computes depends on "
                          : "whether its steps take place depends on ";
-  if (scope == Scope::Thread)
+  if (scope == Scope::Thread) {
+    bool differs = atoms.isOfParameters(pivot);
     return fail(statement,
                 what + atoms.print(pivot) +
-                    ", which differs among the threads of its role",
-                !assumesProgress && atoms.isOfParameters(pivot));
+                    (differs ? ", which differs among the threads of its role"
+                             : ", of which each thread may have another value"),
+                !assumesProgress && differs);
+  }
   if (scope == Scope::Cta && clusterSize > 1 &&
       ((skeleton.coupled && !assumesProgress) || statement.meets)) {
     auto meetsIn = [](const Block &block) {

@@ -32,6 +32,9 @@ private:
 
   void addBranch(cf::CondBranchOp branch, Statements yes, Statements no,
                  Statements &out) override {
+    // Threads may part where nothing waits or signals.
+    if (yes.empty() && no.empty())
+      return;
     Statement statement{Kind::Branch};
     statement.site = role.getSite(branch);
     statement.condition = role.expressions.get(branch.getCondition());
@@ -42,6 +45,8 @@ private:
 
   void addLoop(cf::CondBranchOp guard, bool goesOnIfTrue, Statements before,
                Statements turn, Statements &out) override {
+    if (before.empty() && turn.empty())
+      return;
     Statement statement{Kind::While};
     statement.site = role.getSite(guard);
     statement.first = std::move(before);
@@ -59,7 +64,9 @@ private:
   }
 
   void obstruct() override {
-    role.obstruct(op, "its control flow is not structured");
+    role.obstruct(op, "its control flow is not structured; let each loop of "
+                      "its blocks have one exit, and the blocks end in one "
+                      "place");
   }
 
   RoleWalker &role;

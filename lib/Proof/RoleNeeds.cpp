@@ -100,26 +100,23 @@ void RoleWalker::checkCount(scf::ForOp loop) {
              "a positive number");
 }
 
-/// True if lanes may differ in whether they do what is inside of the op.
-static bool mayDivide(Operation *around, Operation *inner) {
-  if (!isUniform(around))
-    return true;
-  // What branches between blocks, or selects one, is their first operand.
-  return llvm::any_of(*inner->getParentRegion(), [](Block &block) {
-    return block.getNumSuccessors() > 1 &&
-           !isUniform(block.getTerminator()->getOperand(0));
-  });
+/// True if all lanes of a warp do the role's op, or none does.
+static bool isOfWholeWarp(Operation *op, RoleOp role) {
+  for (;; op = op->getParentOp()) {
+    if (!isUniform(*op->getParentRegion(), Among::Lanes))
+      return false;
+    if (op->getParentOp() == role)
+      return true;
+    if (!isUniform(op->getParentOp(), Among::Lanes))
+      return false;
+  }
 }
 
 void RoleWalker::requireWholeWarps(RoleOp role) {
   role.walk([&](Operation *op) {
-    if (!needsWholeWarp(op))
-      return;
-    for (Operation *inner = op, *around = op->getParentOp(); around != role;
-         inner = around, around = around->getParentOp())
-      if (mayDivide(around, inner))
-        return obstruct(op, "it is not known whether all lanes of a warp do "
-                            "it; move it out of the branch");
+    if (needsWholeWarp(op) && !isOfWholeWarp(op, role))
+      obstruct(op, "it is not known whether all lanes of a warp do it; move it "
+                   "out of the branch");
   });
 }
 
@@ -160,7 +157,8 @@ Value RoleWalker::getRoot(Value handle) {
   for (unsigned next = 0; next < reached.size(); ++next) {
     Value value = reached[next];
     auto argument = dyn_cast<BlockArgument>(value);
-    if (argument && isa<RoleOp>(argument.getOwner()->getParentOp())) {
+    if (argument && argument.getOwner()->isEntryBlock() &&
+        isa<RoleOp>(argument.getOwner()->getParentOp())) {
       if (root && root != value)
         return {};
       root = value;
@@ -189,8 +187,17 @@ void RoleWalker::need(Value value, SmallVectorImpl<Value> &worklist) {
     worklist.push_back(value);
 }
 
+void RoleWalker::needConditions(Region &region,
+                                SmallVectorImpl<Value> &worklist) {
+  for (mlir::Block &block : region)
+    if (auto branch = dyn_cast<cf::CondBranchOp>(block.getTerminator()))
+      need(branch.getCondition(), worklist);
+}
+
 /// What decides whether and how often the op's steps take place.
 void RoleWalker::needOf(Operation *op, SmallVectorImpl<Value> &worklist) {
+  if (isa<scf::ExecuteRegionOp, LeadingCtaOp>(op))
+    needConditions(op->getRegion(0), worklist);
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     for (Value value :
          {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
@@ -201,10 +208,6 @@ void RoleWalker::needOf(Operation *op, SmallVectorImpl<Value> &worklist) {
     need(loop.getConditionOp().getCondition(), worklist);
   } else if (auto branch = dyn_cast<scf::IndexSwitchOp>(op)) {
     need(branch.getArg(), worklist);
-  } else if (auto region = dyn_cast<scf::ExecuteRegionOp>(op)) {
-    for (mlir::Block &block : region.getRegion())
-      if (auto branch = dyn_cast<cf::CondBranchOp>(block.getTerminator()))
-        need(branch.getCondition(), worklist);
   } else if (isStep(op)) {
     for (Value operand : op->getOperands())
       if (isLinear(operand.getType()))
@@ -214,6 +217,7 @@ void RoleWalker::needOf(Operation *op, SmallVectorImpl<Value> &worklist) {
 
 void RoleWalker::findNeeded(RoleOp role) {
   SmallVector<Value> worklist;
+  needConditions(role.getBody(), worklist);
   for (Operation *op : active)
     needOf(op, worklist);
   if (labels)
@@ -226,12 +230,14 @@ void RoleWalker::findNeeded(RoleOp role) {
     for (Value source : getSources(value))
       need(source, worklist);
     Operation *op = value.getDefiningOp();
-    if (!op)
-      op = cast<BlockArgument>(value).getOwner()->getParentOp();
-    if (op == role || !op->getNumRegions() || isa<FunctionOpInterface>(op))
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (argument)
+      op = argument.getOwner()->getParentOp();
+    if (!op->getNumRegions() || isa<FunctionOpInterface>(op) ||
+        (op == role && argument.getOwner()->isEntryBlock()))
       continue;
     // A value of an op without steps is not followed.
-    if (isActive(op))
+    if (op == role || isActive(op))
       for (Value source : getForwarded(value))
         need(source, worklist);
   }

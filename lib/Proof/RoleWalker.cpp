@@ -208,9 +208,9 @@ void RoleWalker::walkSwitch(Operation *op, KBlock &out) {
 
 void RoleWalker::walkOnce(Operation *op, Region &body, ValueRange operands,
                           KBlock &out) {
+  alias(body.getArguments(), operands);
   if (!body.hasOneBlock())
     return walkBlocks(op, body, out);
-  alias(body.getArguments(), operands);
   walk(body.front(), out);
   alias(op->getResults(), body.front().getTerminator()->getOperands());
 }
@@ -418,10 +418,6 @@ Process RoleWalker::walk(RoleOp role, ArrayRef<ExprId> ends) {
   process.firstWarp = plan.getWarps(role).first;
   process.numWarps = plan.getWarps(role).count;
   Region &body = role.getBody();
-  if (!body.hasOneBlock()) {
-    obstruct(role, "its control flow is not structured");
-    return process;
-  }
   for (auto [argument, end, init] :
        llvm::zip(body.getArguments(), ends, role.getInits()))
     // A handle has the number of its end. All else is what it is in front.
@@ -438,7 +434,7 @@ Process RoleWalker::walk(RoleOp role, ArrayRef<ExprId> ends) {
   requireWholeWarps(role);
   findLabelled(role);
   findNeeded(role);
-  walk(body.front(), process.body);
+  walkOnce(role, body, {}, process.body);
   if (labels)
     labels->finish(process.site, process.body);
   process.numVariables = expressions.getNumVariables();

@@ -71,6 +71,8 @@ private:
   ExprId getEnd(Value handle);
   void need(Value value, SmallVectorImpl<Value> &worklist);
   void needOf(Operation *op, SmallVectorImpl<Value> &worklist);
+  /// What branches between the region's blocks decide by.
+  void needConditions(Region &region, SmallVectorImpl<Value> &worklist);
   /// Finds the ops that have labels or require some.
   void findLabelled(RoleOp role);
   bool isActive(Operation *op) const { return active.contains(op); }
