@@ -6,7 +6,6 @@
 #include "Poison.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,6 +24,17 @@ unsigned ProcessExpressions::makeVariable(Value value) {
   return number;
 }
 
+/// True if the op's result is the same whenever its operands are, for all
+/// threads. Effects do not tell that: a shuffle, or text of an assembler, has
+/// none. A load counts, since the proof takes for granted that what roles read
+/// in order to decide does not change, unless the kernel changes it.
+static bool isFunction(Operation *op) {
+  return op && op->getNumResults() == 1 && op->getNumOperands() &&
+         (isa_and_present<arith::ArithDialect, math::MathDialect>(
+              op->getDialect()) ||
+          isa<memref::LoadOp>(op));
+}
+
 SmallVector<Value> mlir::fp8::getSources(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
@@ -33,16 +43,16 @@ SmallVector<Value> mlir::fp8::getSources(Value value) {
     for (OpOperand &operand : op->getOpOperands())
       if (handler.getContinuation(operand) == value)
         return {operand.get()};
-  if (isa_and_present<arith::ArithDialect>(op->getDialect()) ||
-      isa<memref::LoadOp>(op))
+  if (isFunction(op))
     return SmallVector<Value>(op->getOperands());
   return {};
 }
 
 Value mlir::fp8::getOutside(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
-  auto role = argument ? dyn_cast<RoleOp>(argument.getOwner()->getParentOp())
-                       : RoleOp();
+  auto role = argument && argument.getOwner()->isEntryBlock()
+                  ? dyn_cast<RoleOp>(argument.getOwner()->getParentOp())
+                  : RoleOp();
   return role ? role.getInits()[argument.getArgNumber()] : value;
 }
 
@@ -69,17 +79,6 @@ ExprId ProcessExpressions::get(Value value) {
   ExprId id = compute(value);
   known[value] = id;
   return id;
-}
-
-/// True if the op's result is the same whenever its operands are, for all
-/// threads. Effects do not tell that: a shuffle, or text of an assembler, has
-/// none. A load counts, since the proof takes for granted that what roles read
-/// in order to decide does not change, unless the kernel changes it.
-static bool isFunction(Operation *op) {
-  return op && op->getNumResults() == 1 && op->getNumOperands() &&
-         (isa_and_present<arith::ArithDialect, math::MathDialect>(
-              op->getDialect()) ||
-          isa<memref::LoadOp>(op));
 }
 
 /// Nothing is known of the value, which each thread may see another of.
@@ -146,27 +145,49 @@ static ExprId compare(ExprTable &table, arith::CmpIPredicate predicate,
   llvm_unreachable("all predicates are handled");
 }
 
-/// Shifts and masks by a constant are products, quotients and remainders.
+/// What a constant does to single bits of a number, and shifts by a constant,
+/// are sums of products, quotients and remainders. Quotients are rounded down:
+/// a negative number has the bits of its two's complement.
 std::optional<ExprId> ProcessExpressions::computeBits(Operation *op) {
   APInt bits;
   if (op->getNumOperands() != 2 ||
       !matchPattern(op->getOperand(1), m_ConstantInt(&bits)))
     return std::nullopt;
-  auto binary = [&](ExprKind kind, int64_t number) {
-    return table.get(kind, {get(op->getOperand(0)), table.getConstant(number)});
+  ExprId number = get(op->getOperand(0));
+  auto by = [&](ExprKind kind, ExprId id, int64_t factor) {
+    return table.get(kind, {id, table.getConstant(factor)});
   };
   constexpr unsigned kMostBits = 40;
-  if (isa<arith::AndIOp>(op) && bits.isMask() &&
-      bits.getActiveBits() <= kMostBits &&
+  bool isAnd = isa<arith::AndIOp>(op), isOr = isa<arith::OrIOp>(op);
+  if (isAnd && bits.isMask() && bits.getActiveBits() <= kMostBits &&
       bits.getActiveBits() < getWidth(op->getResult(0).getType()))
-    return binary(ExprKind::Remainder, bits.getZExtValue() + 1);
+    return by(ExprKind::Remainder, number, bits.getZExtValue() + 1);
+  if (isAnd && bits.isNegatedPowerOf2() &&
+      (-bits).getActiveBits() <= kMostBits) {
+    int64_t unit = (-bits).getZExtValue();
+    return by(ExprKind::Multiply, by(ExprKind::FloorDivide, number, unit),
+              unit);
+  }
+  if (isAnd || isOr || isa<arith::XOrIOp>(op)) {
+    if (!bits.isStrictlyPositive() || !bits.isPowerOf2() ||
+        bits.getActiveBits() > kMostBits)
+      return std::nullopt;
+    int64_t unit = bits.getZExtValue();
+    ExprId bit =
+        by(ExprKind::Remainder, by(ExprKind::FloorDivide, number, unit), 2);
+    if (isAnd)
+      return by(ExprKind::Multiply, bit, unit);
+    ExprId with = by(ExprKind::Add, number, unit);
+    return table.get(ExprKind::Add, {with, by(ExprKind::Multiply, bit,
+                                              isOr ? -unit : -2 * unit)});
+  }
   if (bits.ugt(kMostBits))
     return std::nullopt;
   int64_t factor = int64_t(1) << bits.getZExtValue();
   if (isa<arith::ShLIOp>(op))
-    return binary(ExprKind::Multiply, factor);
+    return by(ExprKind::Multiply, number, factor);
   if (isa<arith::ShRUIOp, arith::ShRSIOp>(op))
-    return binary(ExprKind::FloorDivide, factor);
+    return by(ExprKind::FloorDivide, number, factor);
   return std::nullopt;
 }
 
@@ -271,61 +292,16 @@ ExprId ProcessExpressions::computeArith(Operation *op) {
                                             get(select.getFalseValue())});
       })
       .Case<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtUIOp,
-            arith::ExtSIOp>([&](auto) { return get(op->getOperand(0)); })
+            arith::ExtSIOp, arith::TruncIOp>([&](auto) {
+        ExprId its = get(op->getOperand(0));
+        if (!op->getResult(0).getType().isInteger(1))
+          return its;
+        return table.get(ExprKind::Remainder, {its, table.getConstant(2)});
+      })
       .Default([&](Operation *) {
         std::optional<ExprId> id = computeBits(op);
         return id ? *id : makeOpaque(op->getResult(0));
       });
-}
-
-static StringRef getAxis(gpu::Dimension dimension) {
-  return gpu::stringifyDimension(dimension);
-}
-
-/// The number of CTAs along an axis.
-static ExprId getGridSize(ExprTable &table, gpu::Dimension dimension,
-                          int64_t clusterSize) {
-  int64_t least = dimension == gpu::Dimension::x ? clusterSize : 1;
-  return table.getParameter(
-      {("CTAs of the grid along " + getAxis(dimension)).str(), Scope::Launch,
-       least, std::nullopt, std::nullopt, least});
-}
-
-void ProcessExpressions::followRank(std::optional<int64_t> number) {
-  followsRank = true;
-  inPair = number;
-}
-
-ExprId ProcessExpressions::getPlace() {
-  return table.getParameter(
-      {inPair ? "pair's number in its cluster" : "CTA's number in its cluster",
-       Scope::Cta, 0, getNumPlaces() - 1, std::nullopt});
-}
-
-ExprId ProcessExpressions::getRank() {
-  if (!inPair)
-    return getPlace();
-  ExprId first = table.getConstant(0);
-  if (getNumPlaces() > 1)
-    first = table.get(ExprKind::Multiply, {getPlace(), table.getConstant(2)});
-  return table.get(ExprKind::Add, {first, table.getConstant(*inPair)});
-}
-
-ExprId ProcessExpressions::getBlockId(gpu::Dimension dimension) {
-  int64_t size = table[getGridSize(table, dimension, clusterSize)].value;
-  if (dimension == gpu::Dimension::x && followsRank && clusterSize > 1) {
-    ExprId cluster = table.getParameter({"cluster's number", Scope::Launch, 0,
-                                         std::nullopt, size, 1, clusterSize});
-    return table.get(ExprKind::Add,
-                     {table.get(ExprKind::Multiply,
-                                {cluster, table.getConstant(clusterSize)}),
-                      getRank()});
-  }
-  // Clusters extend along x, so that their CTAs differ there only.
-  bool differs = dimension == gpu::Dimension::x || clusterSize == 1;
-  Scope scope = differs ? Scope::Cta : Scope::Launch;
-  return table.getParameter({("CTA's number along " + getAxis(dimension)).str(),
-                             scope, 0, std::nullopt, size});
 }
 
 ExprId ProcessExpressions::getArgument(int64_t number) {
@@ -348,11 +324,6 @@ ExprId ProcessExpressions::getExtent(int64_t argument, int64_t axis) {
   return table.getParameter(
       {("extent " + Twine(axis) + " of argument " + Twine(argument)).str(),
        Scope::Launch, 0, std::nullopt, std::nullopt});
-}
-
-ExprId ProcessExpressions::getLane() {
-  return table.getParameter(
-      {"the lane's number", Scope::Thread, 0, 31, std::nullopt});
 }
 
 ExprId ProcessExpressions::getBound(scf::ForOp loop, Value bound) {
@@ -399,27 +370,9 @@ ExprId ProcessExpressions::compute(Value value) {
     for (OpOperand &operand : op->getOpOperands())
       if (handler.getContinuation(operand) == value)
         return get(operand.get());
+  if (std::optional<ExprId> shape = computeShape(op))
+    return *shape;
   return llvm::TypeSwitch<Operation *, ExprId>(op)
-      .Case([&](gpu::BlockIdOp id) { return getBlockId(id.getDimension()); })
-      .Case([&](gpu::GridDimOp size) {
-        return getGridSize(table, size.getDimension(), clusterSize);
-      })
-      .Case([&](gpu::ThreadIdOp id) -> ExprId {
-        // Warps have their numbers along x.
-        if (id.getDimension() != gpu::Dimension::x)
-          return table.getConstant(0);
-        int64_t first = 32 * warps.first, last = first + 32 * warps.count - 1;
-        return table.getParameter(
-            {("number of a thread from " + Twine(first) + " to " + Twine(last))
-                 .str(),
-             Scope::Thread, first, last, std::nullopt});
-      })
-      .Case([&](gpu::ClusterBlockIdOp id) -> ExprId {
-        // Clusters extend along x.
-        return id.getDimension() == gpu::Dimension::x ? getRank()
-                                                      : table.getConstant(0);
-      })
-      .Case([&](gpu::LaneIdOp) { return getLane(); })
       .Case([&](memref::DimOp dim) -> ExprId {
         auto argument = dyn_cast<BlockArgument>(getOutside(dim.getSource()));
         std::optional<int64_t> index = dim.getConstantIndex();

@@ -16,10 +16,11 @@ namespace mlir::fp8 {
 /// The expressions of what one process computes.
 class ProcessExpressions {
 public:
-  /// The process is run by these warps of each CTA.
+  /// The process is run by these warps of the `numWarps` of each CTA.
   ProcessExpressions(::fp8::proof::ExprTable &table, WarpRange warps,
-                     int64_t clusterSize)
-      : table(table), warps(warps), clusterSize(clusterSize) {}
+                     int64_t numWarps, int64_t clusterSize)
+      : table(table), warps(warps), numWarps(numWarps),
+        clusterSize(clusterSize) {}
 
   /// Gives the value a variable of its own.
   unsigned makeVariable(Value value);
@@ -54,7 +55,11 @@ public:
   unsigned getNumVariables() const { return numVariables; }
 
 private:
+  ::fp8::proof::ExprId getThread();
   ::fp8::proof::ExprId getBlockId(gpu::Dimension dimension);
+  /// What the kernel or its launch says of threads, CTAs and clusters; none if
+  /// the op says something else.
+  std::optional<::fp8::proof::ExprId> computeShape(Operation *op);
   ::fp8::proof::ExprId compute(Value value);
   ::fp8::proof::ExprId computeArith(Operation *op);
   std::optional<::fp8::proof::ExprId> computeBits(Operation *op);
@@ -66,7 +71,7 @@ private:
 
   ::fp8::proof::ExprTable &table;
   WarpRange warps;
-  int64_t clusterSize;
+  int64_t numWarps, clusterSize;
   bool followsRank = false;
   std::optional<int64_t> inPair;
   std::map<int64_t, int64_t> multiples; ///< by argument

@@ -345,7 +345,8 @@ static std::pair<ExprId, int64_t> splitConstant(ExprTable &table, ExprId id) {
 
 bool PlainMemory::lieApart(StoreOp a, StoreOp b) const {
   ExprTable table;
-  ProcessExpressions expressions(table, {}, plan.getCluster().getSize());
+  ProcessExpressions expressions(table, {}, plan.getNumWarps(),
+                                 plan.getCluster().getSize());
   ArrayRef<int64_t> extents[] = {a.getFragment().getType().getShape(),
                                  b.getFragment().getType().getShape()};
   // Of a batch, the first axis is that of the matrices.

@@ -28,7 +28,8 @@ public:
              const HandleFlow &flow, CtaClass cta, RoleOp role)
       : kernel(kernel), plan(plan), flow(flow), cta(cta),
         table(kernel.skeleton.expressions),
-        expressions(table, plan.getWarps(role), kernel.clusterSize) {
+        expressions(table, plan.getWarps(role), plan.getNumWarps(),
+                    kernel.clusterSize) {
     if (cta.rank)
       expressions.followRank(cta.rank);
   }
