@@ -5,6 +5,7 @@
 
 #include "Expressions.h"
 #include "Forwarding.h"
+#include "ThreadIndices.h"
 #include "fp8/IR/ComputedGemm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,6 +13,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -41,6 +44,20 @@ static std::optional<unsigned> getArgument(Value value) {
   return argument.getArgNumber();
 }
 
+/// True if the op says that it reads memory and does nothing else.
+static bool onlyReads(Operation *op) {
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!effects || op->getNumRegions())
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> all;
+  effects.getEffects(all);
+  // What has no effect hands the array on.
+  return !all.empty() &&
+         llvm::all_of(all, [](const MemoryEffects::EffectInstance &effect) {
+           return isa<MemoryEffects::Read>(effect.getEffect());
+         });
+}
+
 void PlainMemory::collect() {
   kernel->walk([&](Operation *op) {
     decideCall(op);
@@ -61,7 +78,8 @@ void PlainMemory::collect(Operation *op, Value operand) {
   std::optional<unsigned> argument = getArgument(operand);
   if (!argument) {
     undecided.push_back(
-        {op, "it works on an array that is no argument of the kernel"});
+        {op, "it works on an array that is no argument of the kernel; index "
+             "the argument itself"});
     return;
   }
   ArrayUse &its = uses[*argument];
@@ -70,7 +88,8 @@ void PlainMemory::collect(Operation *op, Value operand) {
   else if (isa<StoreOp>(op))
     its.stores.push_back(op);
   else if (isa<memref::LoadOp, LoadElementOp, TmaLoadOp, TmaCopyOp,
-               TmaPrefetchOp>(op))
+               TmaPrefetchOp>(op) ||
+           onlyReads(op))
     its.reads.push_back(op);
   else
     undecided.push_back({op, "it may change argument " +
@@ -106,34 +125,14 @@ static ValueRange getIndices(Operation *access) {
   return cast<memref::StoreOp>(access).getIndices();
 }
 
-static bool hasUniformIndices(Operation *access) {
+static bool hasUniformIndices(Operation *access, Among among) {
   return llvm::all_of(getIndices(access),
-                      [](Value index) { return isUniform(index); });
+                      [among](Value index) { return isUniform(index, among); });
 }
 
 /// True if threads that write one element at once write the same value.
-static bool writesOneValue(Operation *write) {
-  return isUniform(cast<memref::StoreOp>(write).getValue());
-}
-
-/// True if the index differs between all threads that run the op: the number of
-/// the lane in a warp, or that of the thread, and what all have.
-static bool isOfThread(Value index, bool isOneWarp) {
-  constexpr unsigned kLeastBits = 32; // that hold each number of a thread
-  if (index.getType().isInteger() &&
-      index.getType().getIntOrFloatBitWidth() < kLeastBits)
-    return false;
-  Operation *op = index.getDefiningOp();
-  if (auto thread = dyn_cast_or_null<gpu::ThreadIdOp>(op))
-    return thread.getDimension() == gpu::Dimension::x;
-  if (isa_and_nonnull<gpu::LaneIdOp>(op))
-    return isOneWarp;
-  if (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp>(op))
-    return isOfThread(op->getOperand(0), isOneWarp);
-  auto sum = dyn_cast_or_null<arith::AddIOp>(op);
-  return sum &&
-         ((isOfThread(sum.getLhs(), isOneWarp) && isUniform(sum.getRhs())) ||
-          (isOfThread(sum.getRhs(), isOneWarp) && isUniform(sum.getLhs())));
+static bool writesOneValue(Operation *write, Among among) {
+  return isUniform(cast<memref::StoreOp>(write).getValue(), among);
 }
 
 /// True if elements of different indices lie in different places.
@@ -150,9 +149,9 @@ static bool hasDistinctElements(Operation *access) {
          !ShapedType::isDynamic(strides[0]);
 }
 
-/// True if each thread writes an element of its own: one index differs between
+/// True if each lane writes an element of its own: one index differs between
 /// them, its elements do not lie in one place, and all have the others.
-static bool areApart(Operation *write, bool isOneWarp) {
+static bool writesOwnElement(Operation *write) {
   SmallVector<int64_t> strides;
   int64_t offset;
   auto type = cast<memref::StoreOp>(write).getMemRefType();
@@ -166,11 +165,12 @@ static bool areApart(Operation *write, bool isOneWarp) {
     if (!isDense)
       areOthersAlike =
           llvm::all_of(llvm::enumerate(indices), [axis = axis](auto other) {
-            return other.index() == axis || isUniform(other.value());
+            return other.index() == axis ||
+                   isUniform(other.value(), Among::Lanes);
           });
     bool isSpread =
         isDense || (strides[axis] && !ShapedType::isDynamic(strides[axis]));
-    if (areOthersAlike && isSpread && isOfThread(index, isOneWarp))
+    if (areOthersAlike && isSpread && isOfLane(index))
       return true;
   }
   return false;
@@ -178,8 +178,33 @@ static bool areApart(Operation *write, bool isOneWarp) {
 
 /// True if no two lanes write different values to one element at once.
 static bool areLanesApart(Operation *write) {
-  return (writesOneValue(write) && hasUniformIndices(write)) ||
-         areApart(write, /*isOneWarp=*/true);
+  return (writesOneValue(write, Among::Lanes) &&
+          hasUniformIndices(write, Among::Lanes)) ||
+         writesOwnElement(write);
+}
+
+/// True if no two threads access the same element: the index along one axis
+/// tells which of them does it. Elements of other indices overlap nowhere.
+static bool areOfOneThreadEach(ArrayRef<Operation *> accesses,
+                               int64_t numThreads) {
+  auto isOfArray = [](Operation *access) {
+    return isa<memref::LoadOp, memref::StoreOp>(access);
+  };
+  if (!llvm::all_of(accesses, isOfArray))
+    return false;
+  auto getType = [](Operation *access) {
+    auto load = dyn_cast<memref::LoadOp>(access);
+    return load ? load.getMemRefType()
+                : cast<memref::StoreOp>(access).getMemRefType();
+  };
+  return llvm::any_of(
+      llvm::seq<int64_t>(0, getType(accesses.front()).getRank()),
+      [&](int64_t axis) {
+        return llvm::all_of(accesses, [&](Operation *access) {
+          return getType(access).getLayout().isIdentity() &&
+                 tellsThread(getIndices(access)[axis], numThreads);
+        });
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,8 +237,9 @@ static bool isTurnOfOnlyLoop(Operation *access) {
 bool PlainMemory::addRisingRule(const ArrayUse &use) {
   Operation *write = use.writes.front();
   if (use.getAll().size() > 1 || getIndices(write).empty() ||
-      !write->getParentOfType<RoleOp>() || !hasUniformIndices(write) ||
-      !hasDistinctElements(write) || !writesOneValue(write))
+      !write->getParentOfType<RoleOp>() ||
+      !hasUniformIndices(write, Among::Warps) ||
+      !hasDistinctElements(write) || !writesOneValue(write, Among::Warps))
     return false;
   if (!isTurnOfOnlyLoop(write))
     rules[write] = {};
@@ -300,7 +326,8 @@ bool PlainMemory::addGuardRules(const ArrayUse &use) {
       // Several warps do it at once: each element in one op.
       fits &= !writes || areLanesApart(op);
       if (writes && getNumWarps(role) > 1)
-        fits &= op->getBlock() == guard->getBlock() && writesOneValue(op) &&
+        fits &= op->getBlock() == guard->getBlock() &&
+                writesOneValue(op, Among::Warps) &&
                 llvm::count_if(all, [&](Operation *other) {
                   return other->getParentOfType<RoleOp>() == role;
                 }) == 1;
@@ -399,11 +426,14 @@ void PlainMemory::decide(unsigned argument, const ArrayUse &use) {
     return;
   Roles roles = getRoles(use.getAll());
   // What copies read is in no order with what threads write.
-  bool isByOneWarp = roles.size() == 1 && getNumWarps(roles.front()) == 1 &&
+  bool isByOneRole = roles.size() == 1;
+  bool isByOneWarp = isByOneRole && getNumWarps(roles.front()) == 1 &&
                      llvm::all_of(use.reads, [](Operation *read) {
                        return isa<memref::LoadOp>(read);
                      });
   if ((isByOneWarp && llvm::all_of(use.writes, areLanesApart)) ||
+      (isByOneRole &&
+       areOfOneThreadEach(use.getAll(), 32 * getNumWarps(roles.front()))) ||
       addRisingRule(use) || addGuardRules(use))
     return;
   undecided.push_back(
