@@ -61,8 +61,15 @@ Block *BlockWalker<Statements>::walkBranch(cf::CondBranchOp branch,
                                            Statements &out) {
   Block *yes = branch.getTrueDest(), *no = branch.getFalseDest(),
         *join = postDominance.findNearestCommonDominator(yes, no);
-  // A branch that leaves the loop around it has no such block inside.
-  if (!join || loops.getLoopFor(join) != loops.getLoopFor(branch->getBlock()))
+  // A branch that leaves the loop around it has no such block inside. Branches
+  // may meet where another loop begins.
+  if (!join)
+    return nullptr;
+  CFGLoop *around = loops.getLoopFor(branch->getBlock()),
+          *loop = loops.getLoopFor(join);
+  if (loop != around && loops.isLoopHeader(join))
+    loop = loop->getParentLoop();
+  if (loop != around)
     return nullptr;
   Statements first, second;
   assign(branch, yes, branch.getTrueDestOperands(), first);
@@ -97,10 +104,12 @@ Block *BlockWalker<Statements>::walkLoop(Block *head, Statements &out) {
 template <typename Statements>
 void BlockWalker<Statements>::walk(Block *block, Block *stop, Statements &out) {
   while (block != stop) {
-    if (!block || !walked.insert(block).second)
+    if (!walked.insert(block).second)
       return obstruct();
     if (loops.isLoopHeader(block)) {
       block = walkLoop(block, out);
+      if (!block)
+        return obstruct();
       continue;
     }
     addOps(*block, out);
@@ -110,8 +119,10 @@ void BlockWalker<Statements>::walk(Block *block, Block *stop, Statements &out) {
       block = branch.getDest();
     } else if (auto branch = dyn_cast<cf::CondBranchOp>(last)) {
       block = walkBranch(branch, out);
+      if (!block)
+        return obstruct();
     } else {
-      if (stop || block != &region.back())
+      if (stop)
         return obstruct();
       return finish(last, out);
     }

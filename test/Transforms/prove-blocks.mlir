@@ -139,4 +139,43 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // The branches of a condition meet where a loop begins.
+  // CHECK-DAG: kernel 'meeting' keeps ownership for all launches
+  gpu.func @meeting(%n: index, %m: index) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "fill" warps(1) (%end = %p) : !fp8.producer<!ring> {
+      %some = arith.cmpi ult, %n, %m : index
+      cf.cond_br %some, ^first, ^guard(%end, %c0 : !fp8.producer<!ring>, index)
+    ^first:
+      %stage0 = fp8.acquire %end : !fp8.producer<!ring>
+      %next0 = fp8.release %stage0 : !fp8.producer_stage<!ring>
+      cf.br ^guard(%next0, %c0 : !fp8.producer<!ring>, index)
+    ^guard(%e: !fp8.producer<!ring>, %i: index):
+      %more = arith.cmpi ult, %i, %n : index
+      cf.cond_br %more, ^turn, ^behind
+    ^turn:
+      %stage = fp8.acquire %e : !fp8.producer<!ring>
+      %next = fp8.release %stage : !fp8.producer_stage<!ring>
+      %i2 = arith.addi %i, %c1 : index
+      cf.br ^guard(%next, %i2 : !fp8.producer<!ring>, index)
+    ^behind:
+      fp8.close %e : !fp8.producer<!ring>
+      fp8.yield
+    }
+    fp8.role "empty" warps(1) (%end = %c) : !fp8.consumer<!ring> {
+      %some = arith.cmpi ult, %n, %m : index
+      %more = arith.addi %n, %c1 : index
+      %trips = arith.select %some, %more, %n : index
+      %last = scf.for %i = %c0 to %trips step %c1 iter_args(%e = %end) -> (!fp8.consumer<!ring>) {
+        %stage = fp8.acquire %e : !fp8.consumer<!ring>
+        %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+        scf.yield %next : !fp8.consumer<!ring>
+      }
+      fp8.close %last : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
 }
