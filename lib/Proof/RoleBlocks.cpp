@@ -23,6 +23,18 @@ public:
 private:
   void addOps(mlir::Block &block, Statements &out) override {
     role.walk(block, out);
+    if (block.getOps<ReduceScatterOp>().empty())
+      return;
+    // The branches around it are those of CTAs that meet.
+    out.push_back({Kind::Assign});
+    out.back().site = role.getSite(block.getTerminator());
+    out.back().meets = true;
+  }
+
+  /// True if CTAs exchange sums in one of the statements.
+  static bool meets(const Statements &statements) {
+    return llvm::any_of(
+        statements, [](const Statement &statement) { return statement.meets; });
   }
 
   void assign(Operation *branch, mlir::Block *to, ValueRange values,
@@ -38,6 +50,7 @@ private:
     Statement statement{Kind::Branch};
     statement.site = role.getSite(branch);
     statement.condition = role.expressions.get(branch.getCondition());
+    statement.meets = meets(yes) || meets(no);
     statement.first = std::move(yes);
     statement.second = std::move(no);
     out.push_back(std::move(statement));
@@ -49,6 +62,7 @@ private:
       return;
     Statement statement{Kind::While};
     statement.site = role.getSite(guard);
+    statement.meets = meets(before) || meets(turn);
     statement.first = std::move(before);
     role.leadToGuard(statement);
     statement.condition = role.expressions.get(guard.getCondition());
