@@ -3,6 +3,8 @@
 
 #include "Refuter.h"
 
+#include "DataFacts.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -168,6 +170,12 @@ bool Refuter::explore(Machine &machine, AtomTable &atoms, State state,
     // Few answers lead to a small launch. A function of known values has one
     // that is not known here.
     if (data.size() > 6 || (!isAnswer && !atoms.isOfData(step.pivot)))
+      return false;
+    // Functions of one datum may not have such values together.
+    llvm::SaveAndRestore<std::vector<Linear>> outer(decided);
+    if (!isAnswer)
+      decided.push_back(step.pivot);
+    if (!areOfDifferentData(atoms, decided))
       return false;
     for (bool truth : {false, true}) {
       State next = state;

@@ -68,6 +68,8 @@ private:
   bool isTired() const { return runs > mostRuns || steps > mostSteps; }
 
   uint64_t runs = 0, steps = 0, longestRun = 20'000;
+  /// What data were said to decide in the run that is explored.
+  std::vector<Linear> decided;
 };
 
 } // namespace fp8::proof
