@@ -92,6 +92,10 @@ void Machine::markWritten(Warp &warp, const Inst &inst, int lane,
 static std::string raceCure(const Machine &machine, const Warp &warp,
                             const GlobalRace &race) {
   const GlobalAccess &earlier = race.earlier;
+  if (race.fault == GlobalRace::NarrowScope)
+    return " in another CTA, which the scope of one of the two leaves out; "
+           "give "
+           "both a scope that includes the two CTAs, such as .gpu";
   if (race.fault == GlobalRace::SameInstruction)
     return " in another lane with another value, so the result is undefined; "
            "let one lane write, or use red or atom";
@@ -158,7 +162,7 @@ uint8_t *Machine::accessGlobal(Warp &warp, const Inst &inst, int lane,
   GlobalMemory &memory = grid.memory;
   if (actor.strong)
     meetOthers();
-  bool flag = actor.strong && actor.warp;
+  bool flag = actor.strong && actor.warp && actor.scope == Scope::Gpu;
   if (flag && !write)
     takeFlag(warp, address, actor.relaxed);
   GlobalRange range{address, count, write, bytes, value, inst.combines};
@@ -221,7 +225,7 @@ std::shared_ptr<const Clock> Machine::handedOn(const WarpOrder &warp,
 }
 
 void Machine::fenceGrid(Warp &warp) {
-  warp.fenceThread();
+  warp.fenceThread(Scope::Gpu);
   anyFence = true;
   fenced.join(warp.clocks().all);
   grid.memory.fence(ordinal);

@@ -26,7 +26,8 @@ Machine::Machine(Grid &grid, ClusterIndex first, uint32_t ordinal)
     : ClusterContext(grid.program, grid.config, grid.options, grid.report,
                      ordinal),
       parameters(grid.parameters), barrierLog(report.barriers, program),
-      accesses(ordinal, warpsInCluster), grid(grid), device(grid.device),
+      accesses(ordinal, warpsInCta, ctasInCluster), grid(grid),
+      device(grid.device),
       random(options.scheduleSeed * 2 + 1 + (uint64_t(ordinal) << 32)) {
   makeCtas(first);
   if (options.timing)
@@ -287,21 +288,26 @@ void Machine::requestFails(const Mbarrier &barrier) {
 }
 
 // Release and acquire are taken for both; that misses races but invents none.
-void Machine::synchroniseStrong(Warp &warp, uint64_t address, bool write,
-                                bool relaxed) {
-  if (write) {
-    SyncClocks &flag = strongClocks[address];
-    if (relaxed)
-      warp.releaseRelaxed(flag);
-    else
-      warp.release(flag);
-    return;
+void Machine::synchroniseStrong(Warp &warp, const Inst &inst, uint64_t address,
+                                bool write, Order order) {
+  auto known = strongFlags.find(address);
+  if (known == strongFlags.end()) {
+    if (!write)
+      return;
+    known = strongFlags.try_emplace(address).first;
+    known->second.inCta.resize(ctas.size());
   }
-  auto known = strongClocks.find(address);
-  if (known == strongClocks.end())
-    return;
-  if (relaxed)
-    warp.acquireRelaxed(known->second);
+  Flag &flag = known->second;
+  SyncClocks &inCta = flag.inCta[warp.ctaRank];
+  const Order wide = inst.scope == Scope::Cta ? Order::Time : order;
+  if (write)
+    warp.release(inCta, order, Scope::Cta);
   else
-    warp.acquire(known->second);
+    warp.acquire(inCta, order, Scope::Cta);
+  if (ctas.size() == 1)
+    return;
+  if (write)
+    warp.release(flag.inCluster, wide, Scope::Cluster);
+  else
+    warp.acquire(flag.inCluster, wide, Scope::Cluster);
 }

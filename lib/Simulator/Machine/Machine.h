@@ -99,7 +99,7 @@ public:
   Mbarrier *barrierAt(Warp &warp, const Inst &inst, int lane,
                       uint64_t clusterAddress, bool async = false);
   bool arrive(Mbarrier &barrier, uint32_t count, Warp &warp, const Inst &inst,
-              int lane, const SyncClocks *carried, bool relaxed = false);
+              int lane, const SyncClocks *carried, Order order = Order::Memory);
   bool expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
                           const Inst &inst, int lane);
   /// Reports a signal that may land in the previous phase. `known`: what the
@@ -115,7 +115,7 @@ public:
   void sawPhase(Mbarrier &barrier, Warp &warp, const Inst &inst, int lane);
   /// What the lanes that wait by `inst` know after it.
   void waitSucceeded(Mbarrier &barrier, Warp &warp, const Inst &inst,
-                     bool parity, bool relaxed);
+                     bool parity, Order order);
 
   /// Tells who listens (Options::onBarrierAccess).
   void tellAccess(const Mbarrier &barrier, const Warp &warp, const Inst &inst,
@@ -210,8 +210,8 @@ public:
   /// came before the strong writes to it. Relaxed accesses carry what came
   /// before a fence of the writer to what follows a fence of the reader (PTX
   /// ISA 8.9).
-  void synchroniseStrong(Warp &warp, uint64_t address, bool write,
-                         bool relaxed);
+  void synchroniseStrong(Warp &warp, const Inst &inst, uint64_t address,
+                         bool write, Order order);
   /// A fence that orders clusters, too.
   void fenceGrid(Warp &warp);
   /// fence.proxy.async, of accesses to these state spaces.
@@ -271,10 +271,15 @@ private:
   uint64_t observable = 0, changes = 0;
   Random random;
   uint64_t now = 0;
-  /// By address: what the writers of flags (volatile, atomic, release) knew.
-  std::unordered_map<uint64_t, SyncClocks> strongClocks;
-  bool anyFence = false; ///< fenceGrid has been called
-  Clock fenced;          ///< what is behind such a fence of any thread
+  /// What the writers of a flag (volatile, atomic, release) knew: for readers
+  /// of the CTA of a rank, and for those of any.
+  struct Flag {
+    std::vector<SyncClocks> inCta;
+    SyncClocks inCluster; ///< of several CTAs only
+  };
+  std::unordered_map<uint64_t, Flag> strongFlags; ///< by address
+  bool anyFence = false;                          ///< fenceGrid has been called
+  Clock fenced; ///< what is behind such a fence of any thread
   std::shared_ptr<const Clock> latest; ///< of handedOn
   std::vector<PhaseWait> gridWaits;    ///< each griddepcontrol.wait
   /// The mbarrier phase that the first failed request completes on; time 0:

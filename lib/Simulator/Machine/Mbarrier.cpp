@@ -204,6 +204,7 @@ void Machine::completePhaseIfDone(Mbarrier &barrier, Warp &warp,
   barrier.arriving.reached.raise(barrier.agent, barrier.time());
   barrier.arriving.waits.raise(barrier.agent, barrier.time());
   barrier.done.join(barrier.arriving);
+  barrier.doneFromOthers.join(barrier.arrivingFromOthers);
   ++report.statistics.barrierPhases;
   barrierLog.completePhase(barrier);
   barrierEvent(2, barrier, nullptr);
@@ -217,7 +218,7 @@ void Machine::completePhaseIfDone(Mbarrier &barrier, Warp &warp,
 
 bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
                      const Inst &inst, int lane, const SyncClocks *carried,
-                     bool relaxed) {
+                     Order order) {
   if (barrier.pending < count) {
     error(ErrorKind::TooManyArrivals,
           "'" + mnemonic(&inst) + "' arrives " + std::to_string(count) +
@@ -243,12 +244,16 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
   barrier.log.add(BarrierLog::arrivalKind(inst), warp, count);
   const bool isLast =
       !carried && warp.isLastOf(barrier.arrivals.lanes, 1u << lane);
-  if (carried)
+  if (carried) {
     barrier.arriving.join(*carried);
-  else if (relaxed)
-    warp.releaseRelaxed(barrier.arriving, isLast);
-  else
-    warp.release(barrier.arriving, isLast);
+  } else if (barrier.cta == &warp.cta) {
+    warp.release(barrier.arriving, order, Scope::Cta, isLast);
+  } else {
+    warp.release(barrier.arrivingFromOthers,
+                 inst.scope == Scope::Cta ? Order::Time : order, Scope::Cluster,
+                 isLast);
+    barrier.arriving.joinTime(barrier.arrivingFromOthers);
+  }
   // What an engine brings was traced when it was asked for.
   if (timing && !carried)
     timing->arrived(warp, barrier);
@@ -344,11 +349,10 @@ void Machine::sawPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
 }
 
 void Machine::waitSucceeded(Mbarrier &barrier, Warp &warp, const Inst &inst,
-                            bool parity, bool relaxed) {
-  if (relaxed)
-    warp.acquireRelaxed(barrier.done);
-  else
-    warp.acquire(barrier.done);
+                            bool parity, Order order) {
+  warp.acquire(barrier.done, order, Scope::Cta);
+  if (inst.scope != Scope::Cta)
+    warp.acquire(barrier.doneFromOthers, order, Scope::Cluster);
   if (timing)
     timing->waited(warp, barrier);
   uint32_t number = warp.countWait();

@@ -56,6 +56,9 @@ struct Mbarrier {
   const Inst *initInst = nullptr;
   SyncClocks arriving; ///< of arrivals so far
   SyncClocks done;     ///< of completed phases: what a successful wait acquires
+  /// Likewise what threads of other CTAs bring, which a wait of scope .cta does
+  /// not acquire. `arriving` and `done` have its time.
+  SyncClocks arrivingFromOthers, doneFromOthers;
 
   /// The latest of each agent that found a phase complete by its parity, since
   /// the latest phase completed: all must be over when the next does.

@@ -91,10 +91,14 @@ struct SyncClocks {
   /// thread does after such a wait comes after it, ordered or not.
   Clock waits;
 
-  void join(const SyncClocks &other) {
+  /// What is over, and no order of memory.
+  void joinTime(const SyncClocks &other) {
     reached.join(other.reached);
     relaxed.join(other.relaxed);
     waits.join(other.waits);
+  }
+  void join(const SyncClocks &other) {
+    joinTime(other);
     all.join(other.all);
     proxy.join(other.proxy);
     globalProxy.join(other.globalProxy);

@@ -23,14 +23,16 @@ uint32_t ClusterAccesses::numberOf(const GlobalActor &actor) {
   const GlobalAccess &last = accesses[latest];
   if (!latest || last.tag != actor.tag || last.strong != actor.strong) {
     latest = recorded();
-    accesses.push_back({actor.tag, cluster, latest, actor.strong});
+    accesses.push_back({actor.tag, cluster, latest, actor.strong, actor.scope});
   }
   return latest;
 }
 
 bool ClusterAccesses::ordered(const GlobalActor &actor, uint32_t number) const {
   const GlobalAccess &access = accesses[number];
-  if (!number || (access.strong && actor.strong))
+  const Scope reach =
+      rankOf(access.tag) == rankOf(actor.tag) ? Scope::Cta : Scope::Cluster;
+  if (!number || access.isMorallyStrong(actor, reach))
     return true;
   uint32_t agent = access.tag.agent();
   if (!actor.warp)
@@ -71,7 +73,9 @@ std::optional<GlobalRace> ClusterAccesses::findRace(const GlobalActor &actor,
       race = {*change, accesses[number], writes,
               lanes     ? GlobalRace::SameInstruction
               : !fenced ? GlobalRace::Unfenced
-                        : GlobalRace::Unordered};
+              : accesses[number].strong && actor.strong
+                  ? GlobalRace::NarrowScope
+                  : GlobalRace::Unordered};
   };
   history.forEach(
       range.address, range.count,

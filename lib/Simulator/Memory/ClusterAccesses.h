@@ -7,6 +7,7 @@
 
 #include "Memory/AccessHistory.h"
 #include "Memory/Clocks.h"
+#include "Program/Scope.h"
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +21,8 @@ class WarpOrder;
 /// knew when it issued it.
 struct GlobalActor {
   AccessTag tag;
-  /// A strong access (PTX ISA 8.3): two of them are no race.
+  /// A strong access (PTX ISA 8.3): two of them are no race, if the scope of
+  /// each includes the other's thread.
   bool strong = false;
   /// The warp, of a generic access: it is ordered after the warp's own.
   const WarpOrder *warp = nullptr;
@@ -30,6 +32,7 @@ struct GlobalActor {
   /// Of an operation of the async proxy: the generic accesses that
   /// fence.proxy.async has made visible to it.
   std::optional<Clock> fenced;
+  Scope scope = Scope::Gpu; ///< of a strong access
 };
 
 /// Bytes of global memory that an access reads or writes.
@@ -53,6 +56,13 @@ struct GlobalAccess {
   uint32_t cluster = 0;
   uint32_t number = 0; ///< of the accesses of its cluster
   bool strong = false;
+  Scope scope = Scope::Gpu;
+
+  /// Whether this and the actor's, of threads that are both in `reach`, are
+  /// morally strong.
+  bool isMorallyStrong(const GlobalActor &actor, Scope reach) const {
+    return strong && actor.strong && scope >= reach && actor.scope >= reach;
+  }
 };
 
 /// An earlier access that races with another.
@@ -64,6 +74,7 @@ struct GlobalRace {
     Unordered,
     SameInstruction, ///< the earlier one is of another of its lanes
     Unfenced,        ///< it comes before, but no fence of the async proxy does
+    NarrowScope,     ///< both are strong, of scopes without the other's thread
   } fault;
 };
 
@@ -71,9 +82,9 @@ struct GlobalRace {
 /// logged until the grid takes it.
 class ClusterAccesses {
 public:
-  /// `warps`: of the cluster.
-  ClusterAccesses(uint32_t cluster, uint32_t warps)
-      : cluster(cluster), genericAgents((uint32_t(Role::OneLane) + 1) * warps),
+  ClusterAccesses(uint32_t cluster, uint32_t warpsInCta, uint32_t ctas)
+      : cluster(cluster), warpsInCta(warpsInCta), ctas(ctas),
+        genericAgents((uint32_t(Role::OneLane) + 1) * warpsInCta * ctas),
         accesses(1) {}
 
   /// A store instruction begins: bytes that it writes twice are written by two
@@ -124,7 +135,7 @@ public:
   }
 
 private:
-  const uint32_t cluster, genericAgents;
+  const uint32_t cluster, warpsInCta, ctas, genericAgents;
   uint32_t fencedBelow = 0;
   bool flagTaken = false, fencedBehindFlag = false;
   std::vector<GlobalAccess> accesses;
@@ -136,6 +147,10 @@ private:
   void append(const GlobalRange &range, uint32_t number);
   void note(const GlobalActor &actor, const GlobalRange &range,
             uint32_t number);
+  /// Of a warp's agent.
+  uint32_t rankOf(AccessTag tag) const {
+    return tag.agent() / warpsInCta % ctas;
+  }
   bool ordered(const GlobalActor &actor, uint32_t number) const;
   bool isFenced(const GlobalActor &actor, uint32_t number) const;
   std::optional<GlobalRace> findRace(const GlobalActor &actor,

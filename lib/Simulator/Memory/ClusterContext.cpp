@@ -118,6 +118,14 @@ bool ClusterContext::knowsRead(const WarpOrder &warp, AccessTag load) const {
          warp.knows(inRole(load.agent(), Role::TensorLoadRead), load.time());
 }
 
+bool ClusterContext::isMorallyStrong(const WarpOrder &warp, const Inst &inst,
+                                     AccessTag other) const {
+  return inst.strong && other.strong() &&
+         (rankOf(other.agent()) == warp.ctaRank ||
+          (inst.scope != Scope::Cta &&
+           program.code[other.instruction()].scope != Scope::Cta));
+}
+
 std::string ClusterContext::agentName(uint32_t agent) const {
   if (!isWarp(agent))
     return "by a copy that completes on an mbarrier";

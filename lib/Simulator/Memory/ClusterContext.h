@@ -85,6 +85,11 @@ public:
   /// Whether every register of the tcgen05.ld had been read before what `warp`
   /// does now.
   bool knowsRead(const WarpOrder &warp, AccessTag load) const;
+  uint32_t rankOf(uint32_t agent) const { return warpOf(agent) / warpsInCta; }
+  /// Whether the access of `warp` and that one are morally strong: both are
+  /// strong, and the scope of each includes the other's thread (PTX ISA 8.7).
+  bool isMorallyStrong(const WarpOrder &warp, const Inst &inst,
+                       AccessTag other) const;
   /// "by warp 2 of CTA rank 1".
   std::string agentName(uint32_t agent) const;
 

@@ -31,7 +31,8 @@ bool GlobalMemory::ordered(uint32_t cluster, const GlobalActor &actor,
                            uint32_t number) const {
   const GlobalAccess &access = accesses[number];
   return !number || access.cluster == cluster ||
-         (access.strong && actor.strong) || comesBefore(cluster, access);
+         access.isMorallyStrong(actor, Scope::Gpu) ||
+         comesBefore(cluster, access);
 }
 
 bool GlobalMemory::comesBefore(uint32_t cluster,
@@ -70,7 +71,10 @@ GlobalMemory::findRace(const ClusterAccesses &own, const GlobalActor &actor,
       good[writes] = number;
     else if (std::optional<uint64_t> change = range.firstChange(at, n))
       race = {*change, accesses[number], writes,
-              comesBefore ? GlobalRace::Unfenced : GlobalRace::Unordered};
+              comesBefore ? GlobalRace::Unfenced
+              : accesses[number].strong && actor.strong
+                  ? GlobalRace::NarrowScope
+                  : GlobalRace::Unordered};
   };
   history.forEach(
       range.address, range.count,

@@ -92,35 +92,32 @@ bool SharedMemory::ordered(const WarpOrder &warp, AccessTag tag) const {
   return tag.none() || warp.knows(tag);
 }
 
-bool SharedMemory::mayMeet(const WarpOrder &warp, AccessTag tag,
-                           Strength strength) const {
-  if (ordered(warp, tag))
-    return true;
-  return strength != Strength::Weak && tag.strong();
+bool SharedMemory::mayMeet(const WarpOrder &warp, const Inst &inst,
+                           AccessTag tag) const {
+  return ordered(warp, tag) || context.isMorallyStrong(warp, inst, tag);
 }
 
-AccessTag SharedMemory::unorderedRead(const WarpOrder &warp,
-                                      const Accesses &part,
-                                      Strength strength) const {
-  if (!mayMeet(warp, part.read, strength))
+AccessTag SharedMemory::unorderedRead(const WarpOrder &warp, const Inst &inst,
+                                      const Accesses &part) const {
+  if (!mayMeet(warp, inst, part.read))
     return part.read;
   for (AccessTag other : shadow.others(part))
-    if (!mayMeet(warp, other, strength))
+    if (!mayMeet(warp, inst, other))
       return other;
   return {};
 }
 
-AccessTag SharedMemory::unorderedWrite(const WarpOrder &warp,
-                                       const Accesses &part, Strength strength,
+AccessTag SharedMemory::unorderedWrite(const WarpOrder &warp, const Inst &inst,
+                                       const Accesses &part,
                                        bool writes) const {
-  if (!mayMeet(warp, part.write, strength))
+  if (!mayMeet(warp, inst, part.write))
     return part.write;
   // Behind an atomic of its own a warp may write what other atomics have
   // written: the last to arrive resets a counter so.
   bool resets =
       writes && part.write.strong() && warp.isOwnAccess(part.write.agent());
   for (AccessTag other : shadow.writers(part))
-    if (!mayMeet(warp, other, strength) && !(resets && other.strong()))
+    if (!mayMeet(warp, inst, other) && !(resets && other.strong()))
       return other;
   return {};
 }
@@ -199,6 +196,21 @@ bool SharedMemory::checkBusy(WarpOrder &warp, const Inst &inst, int lane,
   return false;
 }
 
+static std::string raceCure(const WarpOrder &warp, const Inst &inst,
+                            AccessTag other) {
+  if (warp.isOwnAccess(other.agent()))
+    return " in other lanes of the warp; execute bar.warp.sync between the two";
+  if (inst.strong && other.strong())
+    return " in another CTA, which the scope of one of the two leaves out; "
+           "give both the scope .cluster or a wider one";
+  if (warp.isBehind(other.agent(), other.time()))
+    return "; what orders the two in time is relaxed, or its scope leaves one "
+           "of the CTAs out: use a barrier, or .release and .acquire of a "
+           "scope "
+           "with both";
+  return "; order the two by a barrier that both sides take part in";
+}
+
 bool SharedMemory::reportRace(Rule rule, WarpOrder &warp, const Inst &inst,
                               int lane, uint32_t offset, AccessTag other,
                               bool otherWrites, bool writes) {
@@ -210,10 +222,7 @@ bool SharedMemory::reportRace(Rule rule, WarpOrder &warp, const Inst &inst,
           " with no synchronisation after '" +
           ClusterContext::mnemonic(earlier) +
           (otherWrites ? "' wrote it" : "' read it") +
-          (warp.isOwnAccess(other.agent())
-               ? " in other lanes of the warp; execute bar.warp.sync between "
-                 "the two"
-               : "; order the two by a barrier that both sides take part in"),
+          raceCure(warp, inst, other),
       &warp, &inst, lane);
   error.notes.push_back(
       context.note(earlier, std::string("the other access is here, ") +
@@ -245,7 +254,7 @@ Rule SharedMemory::raceOfRead(const WarpOrder &warp, AccessTag written) const {
 
 SharedMemory::Found SharedMemory::checkRead(WarpOrder &warp, const Inst &inst,
                                             int lane, uint64_t wide,
-                                            uint32_t count, Strength strength) {
+                                            uint32_t count) {
   Obstacle met = findObstacle(warp, inst, lane, wide, count, false, -1);
   if (met == Obstacle::Bounds)
     return Found::Nothing;
@@ -262,7 +271,7 @@ SharedMemory::Found SharedMemory::checkRead(WarpOrder &warp, const Inst &inst,
                     if (context.checksOrder && !told &&
                         (part.write != good || part.writers))
                       if (AccessTag tag =
-                              unorderedWrite(warp, part, strength, false);
+                              unorderedWrite(warp, inst, part, false);
                           !tag.none())
                         told = reportRace(raceOfRead(warp, tag), warp, inst,
                                           lane, at, tag, true, false);
@@ -275,7 +284,7 @@ SharedMemory::Found SharedMemory::checkRead(WarpOrder &warp, const Inst &inst,
 }
 
 bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
-                              uint64_t wide, uint32_t count, Strength strength,
+                              uint64_t wide, uint32_t count,
                               const uint8_t *value) {
   Obstacle met = findObstacle(warp, inst, lane, wide, count, true, -1);
   if (met == Obstacle::Bounds)
@@ -294,10 +303,10 @@ bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
                   [&](uint32_t at, uint32_t size, Accesses &part) {
                     AccessTag write;
                     if (check)
-                      write = unorderedWrite(warp, part, strength, true);
+                      write = unorderedWrite(warp, inst, part, true);
                     AccessTag other = write;
                     if (check && write.none())
-                      other = unorderedRead(warp, part, strength);
+                      other = unorderedRead(warp, inst, part);
                     uint32_t end = at + size;
                     if (!other.none())
                       if (uint32_t byte = firstChanged(at, end); byte < end)
@@ -316,18 +325,17 @@ bool SharedMemory::accessOrdered(WarpOrder &warp, const Inst &inst,
     return false;
   bool good = true;
   AccessTag before; // the latest write that comes before
-  shadow.eachPart(
-      offset, count, AccessShadow::kGranule,
-      [&](uint32_t, uint32_t, const Accesses &part) {
-        if (part.write != before) {
-          good &= !context.checksOrder ||
-                  (ordered(warp, part.write) && !part.writers);
-          before = part.write;
-        }
-        good &= write ? !context.checksOrder ||
-                            unorderedRead(warp, part, Strength::Weak).none()
-                      : !part.write.none();
-      });
+  shadow.eachPart(offset, count, AccessShadow::kGranule,
+                  [&](uint32_t, uint32_t, const Accesses &part) {
+                    if (part.write != before) {
+                      good &= !context.checksOrder ||
+                              (ordered(warp, part.write) && !part.writers);
+                      before = part.write;
+                    }
+                    good &= write ? !context.checksOrder ||
+                                        unorderedRead(warp, inst, part).none()
+                                  : !part.write.none();
+                  });
   if (!good)
     return false;
   const AccessTag mine = warp.tag(inst);

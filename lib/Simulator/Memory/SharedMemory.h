@@ -23,16 +23,6 @@ class ClusterContext;
 class WarpOrder;
 struct Inst;
 
-/// How an access synchronises.
-enum class Strength : uint8_t {
-  Weak,    ///< an ordinary access: unordered conflicts are races
-  Relaxed, ///< relaxed, volatile: orders itself, and other accesses only
-           ///< together with fences
-  Narrow,  ///< acquire and release of .cta or .cluster: between clusters as
-           ///< Relaxed
-  Strong,  ///< acquire, release: orders what is around it as well
-};
-
 /// How an asynchronous operation accesses shared memory.
 enum class Proxy : uint8_t {
   Generic, ///< cp.async, which needs no proxy fence
@@ -58,9 +48,9 @@ public:
   /// Generic-proxy accesses by one lane. A write is false where a read finds
   /// nothing.
   Found checkRead(WarpOrder &warp, const Inst &inst, int lane, uint64_t offset,
-                  uint32_t count, Strength strength);
+                  uint32_t count);
   bool checkWrite(WarpOrder &warp, const Inst &inst, int lane, uint64_t offset,
-                  uint32_t count, Strength strength, const uint8_t *value);
+                  uint32_t count, const uint8_t *value);
 
   /// Weak accesses by several lanes at once: records them where all is as it
   /// should be, and they read nothing undefined. Else nothing changes, and it
@@ -162,16 +152,16 @@ private:
                   Obstacle met, InOrder &good);
   bool ordered(const WarpOrder &warp, AccessTag tag) const;
   /// Whether an access of `warp` is no race with that one: it comes after, or
-  /// both are strong.
-  bool mayMeet(const WarpOrder &warp, AccessTag tag, Strength strength) const;
+  /// the two are morally strong.
+  bool mayMeet(const WarpOrder &warp, const Inst &inst, AccessTag tag) const;
   /// What has read a part and races with a write of `warp`; none if nothing
   /// has.
-  AccessTag unorderedRead(const WarpOrder &warp, const Accesses &part,
-                          Strength strength) const;
+  AccessTag unorderedRead(const WarpOrder &warp, const Inst &inst,
+                          const Accesses &part) const;
   /// What has written a part and races with an access of `warp`; none if
   /// nothing has. `writes`: the access is a write.
-  AccessTag unorderedWrite(const WarpOrder &warp, const Accesses &part,
-                           Strength strength, bool writes) const;
+  AccessTag unorderedWrite(const WarpOrder &warp, const Inst &inst,
+                           const Accesses &part, bool writes) const;
   /// Returns whether it is an error.
   bool reportRace(Rule rule, WarpOrder &warp, const Inst &inst, int lane,
                   uint32_t offset, AccessTag other, bool otherWrites,

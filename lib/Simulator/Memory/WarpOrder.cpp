@@ -30,19 +30,28 @@ void WarpOrder::fenceTensorBefore() {
   learn(Role::TensorStore, known.all.get(agent(Role::TensorStoreWaited)));
 }
 
-void WarpOrder::releaseRelaxed(SyncClocks &into, bool isLast) {
+void WarpOrder::release(SyncClocks &into, Order order, Scope reach,
+                        bool isLast) {
+  if (order == Order::Memory)
+    return release(into, isLast);
   for (Role role : {Role::Generic, Role::OneLane})
     known.reached.raise(agent(role), epoch);
   into.reached.join(known.reached);
-  releaseFenced(into, isLast);
+  releaseTime(into, isLast);
+  if (order == Order::Fenced)
+    into.join(fences[size_t(reach)].released);
 }
 
-void WarpOrder::releaseFenced(SyncClocks &into, bool isLast) {
+void WarpOrder::releaseFenced(SyncClocks &into, Scope reach, bool isLast) {
+  releaseTime(into, isLast);
+  into.join(fences[size_t(reach)].released);
+}
+
+void WarpOrder::releaseTime(SyncClocks &into, bool isLast) {
   into.relaxed.join(known.all);
   for (Role role : {Role::Generic, Role::OneLane})
     into.relaxed.raise(agent(role), epoch);
   ++epoch;
-  into.join(fenced);
   releaseWaits(into.waits, isLast);
 }
 
@@ -84,11 +93,12 @@ void WarpOrder::acquire(const SyncClocks &from) {
   known.join(from);
 }
 
-void WarpOrder::acquireRelaxed(const SyncClocks &from) {
-  known.reached.join(from.reached);
-  known.relaxed.join(from.relaxed);
-  known.waits.join(from.waits);
-  observed.join(from);
+void WarpOrder::acquire(const SyncClocks &from, Order order, Scope reach) {
+  if (order == Order::Memory)
+    return acquire(from);
+  known.joinTime(from);
+  if (order == Order::Fenced)
+    fences[size_t(reach)].observed.join(from);
 }
 
 void WarpOrder::meet() {
@@ -111,17 +121,18 @@ void WarpOrder::acquireFlag(const Clock &before, bool relaxed, bool isFenced) {
   from.all = before;
   if (isFenced)
     from.globalProxy = before;
-  if (relaxed)
-    acquireRelaxed(from);
-  else
-    acquire(from);
+  acquire(from, relaxed ? Order::Fenced : Order::Memory, Scope::Gpu);
 }
 
-void WarpOrder::fenceThread() {
-  acquire(observed);
-  atFence |= executing;
-  const bool isLast = !(atMeeting & ~atFence);
-  release(fenced, isLast);
-  if (isLast)
-    atFence = 0;
+void WarpOrder::fenceThread(Scope scope) {
+  for (size_t reach = 0; reach <= size_t(scope); ++reach)
+    acquire(fences[reach].observed);
+  for (size_t reach = 0; reach <= size_t(scope); ++reach) {
+    auto &fence = fences[reach];
+    fence.lanes |= executing;
+    const bool isLast = !(atMeeting & ~fence.lanes);
+    release(fence.released, isLast);
+    if (isLast)
+      fence.lanes = 0;
+  }
 }

@@ -16,6 +16,13 @@
 
 namespace fp8::sim {
 
+/// What a signal from one thread to another orders.
+enum class Order : uint8_t {
+  Time,   ///< nothing else: the scope of one leaves the other out
+  Fenced, ///< memory, together with fences: relaxed
+  Memory, ///< release, or acquire
+};
+
 /// The lanes that have arrived in a phase of a barrier, by their warp's
 /// WarpPlace::globalIndex.
 using ArrivedLanes = std::map<uint32_t, uint32_t>;
@@ -113,8 +120,10 @@ public:
   /// others have arrived there before it, each behind what it has done.
   void release(SyncClocks &into, bool isLast = false);
   void acquire(const SyncClocks &from);
-  /// The relaxed forms order memory only together with fences.
-  void releaseRelaxed(SyncClocks &into, bool isLast = false);
+  /// The same of a signal whose two sides are in one `reach`: a fence of a
+  /// narrower scope does not count.
+  void release(SyncClocks &into, Order order, Scope reach, bool isLast = false);
+  void acquire(const SyncClocks &from, Order order, Scope reach);
   /// These lanes arrive. Whether all have that may have accessed anything since
   /// the lanes last met, or all that have not exited.
   bool isLastOf(ArrivedLanes &arrived, uint32_t lanes) const {
@@ -123,12 +132,12 @@ public:
   bool isLastLiveOf(ArrivedLanes &arrived, uint32_t lanes) const {
     return !(alive & ~(arrived[globalIndex] |= lanes));
   }
-  void acquireRelaxed(const SyncClocks &from);
   /// A flag in global memory hands this on. Of what it hands on nobody knows
   /// which fence.proxy.async it is behind: of all, if of any.
   void acquireFlag(const Clock &before, bool relaxed, bool isFenced);
-  /// Of what went before, what a fence stands behind, and nothing else.
-  void releaseFenced(SyncClocks &into, bool isLast = false);
+  /// Of what went before, what a fence of that scope stands behind, and nothing
+  /// else.
+  void releaseFenced(SyncClocks &into, Scope reach, bool isLast = false);
   /// fence.proxy.async, of accesses to these state spaces.
   void fenceProxy(bool ofShared, bool ofGlobal);
   /// What the warp knows of an agent counts as fenced, though it is not: each
@@ -136,7 +145,7 @@ public:
   void assumeFenced(uint32_t agent) {
     known.proxy.raise(agent, known.all.get(agent));
   }
-  void fenceThread();
+  void fenceThread(Scope scope);
   /// The lanes meet: each knows what the others have done (PTX ISA,
   /// bar.warp.sync).
   void meet();
@@ -178,9 +187,12 @@ private:
   uint32_t epoch = 1;
   uint32_t begun = 1; ///< the epoch in which the current instruction began
   SyncClocks known;
-  SyncClocks fenced; ///< what relaxed writes and arrivals after a fence carry
-  uint32_t atFence = 0;  ///< lanes that have fenced, until all have
-  SyncClocks observed;   ///< by relaxed reads: known after the next fence
+  /// By the scope that a fence must have at least.
+  struct {
+    SyncClocks released; ///< what relaxed writes and arrivals after it carry
+    SyncClocks observed; ///< by relaxed reads: known after the next one
+    uint32_t lanes = 0;  ///< that have fenced, until all have
+  } fences[kScopes];
   Clock met;             ///< of its own roles, when its lanes last met
   uint32_t waits = 0;    ///< for phases, that have succeeded
   uint32_t waitsMet = 0; ///< of these, those before the lanes last waited for
@@ -190,6 +202,8 @@ private:
     return !(executing & (executing - 1)) && executing != atMeeting;
   }
   void advance(); ///< to the next epoch; what was done in this is known here
+  /// What went before is over in time.
+  void releaseTime(SyncClocks &into, bool isLast);
 };
 
 } // namespace fp8::sim

@@ -183,6 +183,13 @@ int Decoder::takeOneOf(std::initializer_list<std::string_view> qualifiers) {
   return -1;
 }
 
+bool Decoder::takeScope(Inst &inst) {
+  const int scope = takeOneOf({"cta", "cluster", "gpu", "sys"});
+  if (scope >= 0)
+    inst.scope = Scope(std::min(scope, int(Scope::Gpu)));
+  return scope >= 0;
+}
+
 Type Decoder::takeType() {
   for (size_t i = 0; i < current->qualifiers.size(); ++i) {
     if (qualifierUsed[i])

@@ -40,6 +40,8 @@ public:
   /// The index of the qualifier found, or -1.
   int takeOneOf(std::initializer_list<std::string_view> qualifiers);
   bool hasQualifier(std::string_view qualifier) const;
+  /// Whether the scope is stated: of `inst`.
+  bool takeScope(Inst &inst);
   /// The next unconsumed qualifier that names a type.
   Type takeType();
   /// Drops qualifiers that do not change what a functional simulator computes:

@@ -9,6 +9,7 @@
 #define FP8_LIB_SIMULATOR_PROGRAM_PROGRAM_H
 
 #include "Program/Payload.h"
+#include "Program/Scope.h"
 #include "fp8/Simulator/PTXAst.h"
 
 #include <cstdint>
@@ -100,10 +101,12 @@ struct Inst {
                            ///< to an instruction that `endsLateWrites`
   bool endsLateWrites = false; ///< tcgen05.wait::ld
   bool leaves = false;         ///< lanes that execute it do not go on behind it
-  bool exclusive = false; ///< other clusters notice it, or it notices them:
-                          ///< executes while no other cluster runs
-  bool strong = false;    ///< accesses memory, and not weakly (PTX ISA 8.3)
-  bool combines = false;  ///< atom or red: reads what it writes
+  bool exclusive = false;   ///< other clusters notice it, or it notices them:
+                            ///< executes while no other cluster runs
+  bool strong = false;      ///< accesses memory, and not weakly (PTX ISA 8.3)
+  Scope scope = Scope::Gpu; ///< of what is strong, of a fence, and of what
+                            ///< synchronises at an mbarrier
+  bool combines = false;    ///< atom or red: reads what it writes
   TensorOp tensorOp = TensorOp::None;
   uint8_t destinations = 0;
   uint8_t sources = 0;

@@ -73,7 +73,7 @@ TEST(Overlaps, AreThoseOfTheBytes) {
     std::vector<ClusterAccesses> clusters;
     std::map<uint64_t, std::set<uint32_t>> readers, writers;
     for (uint32_t cluster = 0; cluster < kClusters; ++cluster) {
-      clusters.emplace_back(cluster, /*warps=*/1);
+      clusters.emplace_back(cluster, /*warpsInCta=*/1, /*ctas=*/1);
       for (unsigned i = 0; i < 3; ++i) {
         Range range = randomRange(random);
         range.count = std::min<uint64_t>(range.count, 1 + random.below(24));

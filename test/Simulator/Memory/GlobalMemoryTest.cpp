@@ -209,6 +209,24 @@ TEST(GlobalMemory, RelaxedFlagsNeedFences) {
   expectRace(flagged(meet, "st.release.gpu.global.u32",
                      "ld.acquire.cluster.global.u32"),
              "", 2);
+  // No fence widens the scope of the flag itself.
+  for (auto [narrowSet, narrowPoll] :
+       {std::pair("st.release.cta.global.u32", "ld.acquire.gpu.global.u32"),
+        std::pair("st.relaxed.gpu.global.u32",
+                  "ld.relaxed.cluster.global.u32")})
+    expectRace(flagged(meet + fence, narrowSet, narrowPoll, fence),
+               "in another CTA, which the scope of one of the two leaves out",
+               2);
+}
+
+TEST(GlobalMemory, ScopesOfAtomics) {
+  auto add = [](const std::string &scope) {
+    return "red.relaxed." + scope + ".global.add.u32 [%out], 1;";
+  };
+  expectRight(add("cta"));
+  expectRight(add("gpu"), 4);
+  expectRace(add("cta"), "which the scope of one of the two leaves out", 2);
+  expectRace(add("cluster"), "which the scope of one of the two leaves out", 2);
 }
 
 TEST(GlobalMemory, BulkStores) {

@@ -14,9 +14,8 @@ bool fp8::sim::genericToShared(uint64_t address, uint64_t &shared) {
 }
 
 static uint8_t *accessShared(Warp &w, const Inst &i, int lane, uint64_t address,
-                             uint32_t count, bool write, Strength strength,
-                             const uint8_t *value, bool cluster,
-                             UndefinedPart *undefined) {
+                             uint32_t count, bool write, const uint8_t *value,
+                             bool cluster, UndefinedPart *undefined) {
   Cta *cta;
   uint32_t offset;
   if (!w.machine.clusterAddress(w, i, lane, address, cta, offset))
@@ -34,13 +33,13 @@ static uint8_t *accessShared(Warp &w, const Inst &i, int lane, uint64_t address,
   w.machine.touchRemote(*cta, w, i, w.accessAgent(), w.time());
   SharedMemory &shared = cta->shared;
   if (write) {
-    if (!shared.checkWrite(w, i, lane, offset, count, strength, value))
+    if (!shared.checkWrite(w, i, lane, offset, count, value))
       return nullptr;
     if (undefined)
       shared.markUndefined(offset, *undefined);
     return shared.data() + offset;
   }
-  switch (shared.checkRead(w, i, lane, offset, count, strength)) {
+  switch (shared.checkRead(w, i, lane, offset, count)) {
   case SharedMemory::Found::Nothing:
     return nullptr;
   case SharedMemory::Found::Defined:
@@ -92,7 +91,9 @@ static uint8_t *accessGlobal(Warp &w, const Inst &i, int lane, uint64_t address,
                                            strength != Strength::Weak,
                                            &w,
                                            {},
-                                           strength != Strength::Strong},
+                                           strength == Strength::Relaxed,
+                                           std::nullopt,
+                                           i.scope},
                                           address, count, write, value);
   if (!bytes || write)
     return bytes;
@@ -128,8 +129,8 @@ static uint8_t *accessSpace(Warp &w, const Inst &i, int lane, AccessSpace space,
       uint64_t offset = address & (kWindowSize - 1);
       uint64_t window = address & ~(kWindowSize - 1);
       if (window == kSharedWindow)
-        return accessShared(w, i, lane, offset, count, write, strength, value,
-                            true, undefined);
+        return accessShared(w, i, lane, offset, count, write, value, true,
+                            undefined);
       if (window == kLocalWindow)
         return accessLocal(w, i, lane, offset, count, write, undefined);
       if (window == kParamWindow)
@@ -141,11 +142,11 @@ static uint8_t *accessSpace(Warp &w, const Inst &i, int lane, AccessSpace space,
     return accessGlobal(w, i, lane, address, count, write, strength, value,
                         undefined);
   case AccessSpace::Shared:
-    return accessShared(w, i, lane, address, count, write, strength, value,
-                        false, undefined);
+    return accessShared(w, i, lane, address, count, write, value, false,
+                        undefined);
   case AccessSpace::SharedCluster:
-    return accessShared(w, i, lane, address, count, write, strength, value,
-                        true, undefined);
+    return accessShared(w, i, lane, address, count, write, value, true,
+                        undefined);
   case AccessSpace::Local:
     return accessLocal(w, i, lane, address, count, write, undefined);
   case AccessSpace::Param:
@@ -186,8 +187,9 @@ uint8_t *fp8::sim::access(Warp &w, const Inst &i, int lane, AccessSpace space,
   if (bytes && strength != Strength::Weak) {
     bool shared =
         space == AccessSpace::Shared || space == AccessSpace::SharedCluster;
-    w.machine.synchroniseStrong(w, shared ? address + kSharedWindow : address,
-                                write, strength == Strength::Relaxed);
+    w.machine.synchroniseStrong(
+        w, i, shared ? address + kSharedWindow : address, write,
+        strength == Strength::Relaxed ? Order::Fenced : Order::Memory);
   }
   return bytes;
 }

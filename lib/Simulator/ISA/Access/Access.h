@@ -19,6 +19,14 @@ enum class AccessSpace : uint8_t {
   Const
 };
 
+/// How an access synchronises.
+enum class Strength : uint8_t {
+  Weak,    ///< an ordinary access: unordered conflicts are races
+  Relaxed, ///< relaxed, volatile: orders itself, and other accesses only
+           ///< together with fences
+  Strong,  ///< acquire, release: orders what is around it as well
+};
+
 /// Checks an access of `count` bytes and returns where the bytes are; null
 /// after an error. `value`: what a store is about to write; null where it
 /// combines that with the bytes there. `undefined`: bytes that a load finds

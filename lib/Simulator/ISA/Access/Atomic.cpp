@@ -127,9 +127,7 @@ bool fp8::sim::decodeAtomic(Decoder &d, Inst &i, bool result) {
   a.strength = d.takeOneOf({"relaxed", "acquire", "release", "acq_rel"}) > 0
                    ? Strength::Strong
                    : Strength::Relaxed;
-  const int scope = d.takeOneOf({"cta", "cluster", "gpu", "sys"});
-  if (a.strength == Strength::Strong && (scope == 0 || scope == 1))
-    a.strength = Strength::Narrow;
+  d.takeScope(i);
   switch (d.takeOneOf({"global", "shared", "shared::cta", "shared::cluster"})) {
   case 0:
     a.space = AccessSpace::Global;

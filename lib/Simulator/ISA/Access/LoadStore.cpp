@@ -335,9 +335,7 @@ bool fp8::sim::decodeAccess(Decoder &d, Inst &i, bool isLoad) {
     access.strength = Strength::Strong;
   if (d.take("relaxed"))
     access.strength = Strength::Relaxed;
-  const int scope = d.takeOneOf({"cta", "cluster", "gpu", "sys"});
-  if (access.strength == Strength::Strong && (scope == 0 || scope == 1))
-    access.strength = Strength::Narrow;
+  d.takeScope(i);
   bool perhapsFrame = d.hasQualifier("param");
   access.space = takeSpace(d);
   if (perhapsFrame && isFrameAccess(d))

@@ -167,7 +167,7 @@ Flow clusterArrive(Warp &w, const Inst &i, uint32_t mask) {
   // such CTAs early (benchmark/NOTES.md).
   const bool isLast = !(w.live() & ~w.clusterCounted);
   if (i.get<ClusterUse>().relaxed)
-    w.releaseFenced(m.clusterBarrier.arriving, isLast);
+    w.releaseFenced(m.clusterBarrier.arriving, Scope::Cluster, isLast);
   else
     w.release(m.clusterBarrier.arriving, isLast);
   m.clusterBarrier.arrived += uint32_t(__builtin_popcount(mask));
@@ -257,14 +257,11 @@ bool decodeBarrier(Decoder &d, Inst &i) {
   return true;
 }
 
-Flow fenceThread(Warp &w, const Inst &, uint32_t) {
-  w.fenceThread();
-  return Flow::Next;
-}
-
-/// Of scope .gpu or .sys.
-Flow fenceGrid(Warp &w, const Inst &, uint32_t) {
-  w.machine.fenceGrid(w);
+Flow fenceThread(Warp &w, const Inst &i, uint32_t) {
+  if (i.scope == Scope::Gpu)
+    w.machine.fenceGrid(w);
+  else
+    w.fenceThread(i.scope);
   return Flow::Next;
 }
 
@@ -280,7 +277,7 @@ Flow fenceProxyAsync(Warp &w, const Inst &i, uint32_t) {
 }
 
 Flow fenceMbarrierInit(Warp &w, const Inst &, uint32_t) {
-  w.fenceThread();
+  w.fenceThread(Scope::Cluster);
   for (Mbarrier &barrier : w.cta.mbarriers)
     if (w.isOwnAccess(barrier.initAgent) ||
         w.knows(barrier.initAgent, barrier.initTime))
@@ -344,10 +341,7 @@ bool decodeFence(Decoder &d, Inst &i) {
   }
   d.takeOneOf({"sc", "acq_rel", "acquire", "release"});
   d.takeOneOf({"sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
-  const int scope = d.takeOneOf({"cta", "cluster", "gpu", "sys"});
-  if (scope >= 2)
-    i.fn = fenceGrid;
-  return scope >= 0 || d.fail("needs a scope such as .cta");
+  return d.takeScope(i) || d.fail("needs a scope such as .cta");
 }
 
 } // namespace
@@ -358,7 +352,8 @@ void fp8::sim::addBarriersOpcodes(OpcodeTable &t) {
   t.add("fence", decodeFence);
   t.add("membar", [](Decoder &d, Inst &i) {
     const int scope = d.takeOneOf({"cta", "gl", "sys"});
-    i.fn = scope > 0 ? fenceGrid : fenceThread;
+    i.fn = fenceThread;
+    i.scope = scope > 0 ? Scope::Gpu : Scope::Cta;
     return scope >= 0 || d.fail("needs .cta, .gl or .sys");
   });
 }

@@ -112,7 +112,7 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
       m.progress();
       return;
     }
-    if (!cta->shared.checkWrite(w, i, l, offset, 8, Strength::Weak, nullptr))
+    if (!cta->shared.checkWrite(w, i, l, offset, 8, nullptr))
       return;
     Mbarrier &b = cta->makeBarrier(offset);
     b.phaseBase = b.time();
@@ -126,6 +126,8 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
     b.initInst = &i;
     b.arriving = {};
     b.done = {};
+    b.arrivingFromOthers = {};
+    b.doneFromOthers = {};
     b.waits.clear();
     b.arrivals = {};
     m.barrierLog.open(b);
@@ -200,7 +202,8 @@ Flow arriveOp(Warp &w, const Inst &i, uint32_t mask) {
               &w, &i, l, true);
       return;
     }
-    m.arrive(*b, uint32_t(operand), w, i, l, nullptr, use.relaxed);
+    m.arrive(*b, uint32_t(operand), w, i, l, nullptr,
+             use.relaxed ? Order::Fenced : Order::Memory);
     if (i.destinations)
       w.row(i.d[0])[l] = state;
   });
@@ -256,7 +259,8 @@ Flow wait(Warp &w, const Inst &i, uint32_t mask) {
       m.tellAccess(*b, w, i, l, /*waits=*/true);
       // What all lanes learn alike.
       if (b != seen)
-        m.waitSucceeded(*b, w, i, parity, use.relaxed);
+        m.waitSucceeded(*b, w, i, parity,
+                        use.relaxed ? Order::Fenced : Order::Memory);
       seen = b;
     } else if (!blocker) {
       blocker = b;
@@ -296,10 +300,12 @@ void takeSpace(Decoder &d, MbarrierUse &use) {
   use.remote = space == 2;
 }
 
-void takeSemantics(Decoder &d, MbarrierUse &use) {
+/// Without a scope it is .cta by the letter; kernels wait so for other CTAs of
+/// the cluster, and none was seen to fail. So it counts as wider.
+void takeSemantics(Decoder &d, Inst &i, MbarrierUse &use) {
   use.relaxed = d.take("relaxed");
   d.takeOneOf({"release", "acquire"});
-  d.takeOneOf({"cta", "cluster"});
+  d.takeScope(i);
 }
 
 bool decodeArrive(Decoder &d, Inst &i, bool drop) {
@@ -307,7 +313,7 @@ bool decodeArrive(Decoder &d, Inst &i, bool drop) {
   use.drops = drop;
   use.expects = d.take("expect_tx");
   use.keepsPhase = d.take("noComplete");
-  takeSemantics(d, use);
+  takeSemantics(d, i, use);
   takeSpace(d, use);
   if (!d.take("b64"))
     return d.fail("needs .b64");
@@ -330,7 +336,7 @@ bool decodeWait(Decoder &d, Inst &i, bool mayPark) {
   MbarrierUse &use = i.make<MbarrierUse>();
   use.parity = d.take("parity");
   use.mayPark = mayPark;
-  takeSemantics(d, use);
+  takeSemantics(d, i, use);
   takeSpace(d, use);
   if (!d.take("b64"))
     return d.fail("needs .b64");
@@ -372,7 +378,7 @@ bool decodeMbarrier(Decoder &d, Inst &i) {
   int kind = d.takeOneOf({"expect_tx", "complete_tx"});
   if (kind < 0)
     return d.fail("is not supported");
-  takeSemantics(d, use);
+  takeSemantics(d, i, use);
   takeSpace(d, use);
   if (!d.take("b64"))
     return d.fail("needs .b64");
