@@ -31,27 +31,34 @@ struct TensorIssue {
   }
 };
 
-/// Those of a warp, in order. Their times count from 1: they are the time of
-/// its Role::Mma.
+/// Those of a warp, in order. Their times count from 1: they are the times of
+/// its lanes in Role::Mma.
 class TensorIssues {
 public:
   /// Returns its time.
   uint32_t add(const TensorIssue &issue) {
     ++latest;
-    if (runs.empty() || !(runs.back().issue == issue))
+    if (runs.empty() || !(runs.back().issue == issue)) {
+      if (runs.size() == kMost)
+        runs.erase(runs.begin(), runs.begin() + kMost / 2);
       runs.push_back({latest, issue});
+    }
     return latestOf[size_t(issue.lane)] = latest;
   }
   /// The time of the lane's latest; 0: it has issued none.
   uint32_t lastOf(int lane) const { return latestOf[size_t(lane)]; }
-  /// The one of this time, which add() has returned.
-  const TensorIssue &at(uint32_t time) const {
-    return std::prev(std::upper_bound(runs.begin(), runs.end(), time,
-                                      [](uint32_t time, const Run &run) {
-                                        return time < run.first;
-                                      }))
-        ->issue;
+  /// The one of this time, which add() has returned; null: it was so long ago
+  /// that it is forgotten.
+  const TensorIssue *at(uint32_t time) const {
+    auto next = std::upper_bound(
+        runs.begin(), runs.end(), time,
+        [](uint32_t time, const Run &run) { return time < run.first; });
+    return next == runs.begin() ? nullptr : &std::prev(next)->issue;
   }
+
+  /// The most runs of equal ones that are kept.
+  static constexpr size_t kMost = 1 << 14;
+  size_t size() const { return runs.size(); }
 
 private:
   uint32_t latest = 0;

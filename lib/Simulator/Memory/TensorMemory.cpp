@@ -162,10 +162,12 @@ static std::optional<Rule> brokenRule(const ClusterContext &context,
   bool ofMma = context.roleOf(agent) == Role::Mma;
   bool inPipe = own && ofMma && issue;
   if (inPipe) { // if one lane has issued both
-    const TensorIssue &before = warp.tensorIssues.at(earlier.time());
-    own = inPipe = before.lane == issue->lane;
+    // Of one that is forgotten, the lane is taken to be the same.
+    const TensorIssue *before = warp.tensorIssues.at(earlier.time());
+    own = inPipe = !before || before->lane == issue->lane;
     const Inst &other = context.program.code[earlier.instruction()];
-    if (inPipe && arePipelined(other.tensorOp, inst.tensorOp, before == *issue))
+    if (inPipe && arePipelined(other.tensorOp, inst.tensorOp,
+                               before && *before == *issue))
       return std::nullopt;
   }
   if (warp.clocks().tensor.get(agent) >= earlier.time())
@@ -343,7 +345,7 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
   if (anyFlight && orderOk)
     orderOk = checkBusy(warp, inst, region, pipe);
   const TensorIssue *issue =
-      pipe < 0 ? nullptr : &warp.tensorIssues.at(tag.time());
+      pipe < 0 ? nullptr : warp.tensorIssues.at(tag.time());
   for (uint32_t unit = 0; unit < kTensorUnits; ++unit) {
     if (!(region.units >> unit & 1))
       continue;

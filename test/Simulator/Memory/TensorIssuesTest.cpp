@@ -30,5 +30,20 @@ TEST(TensorIssues, FindsEachByItsTime) {
     issues.add(issue);
   }
   for (uint32_t n = 0; n < 7; ++n)
-    EXPECT_EQ(issues.at(n + 1).accumulator, accumulators[n]) << n;
+    EXPECT_EQ(issues.at(n + 1)->accumulator, accumulators[n]) << n;
+}
+
+TEST(TensorIssues, AreBounded) {
+  TensorIssues issues;
+  TensorIssue issue;
+  constexpr uint32_t kIssued = 3 * TensorIssues::kMost;
+  for (uint32_t n = 0; n < kIssued; ++n) {
+    issue.accumulator = n;
+    issues.add(issue);
+    EXPECT_LE(issues.size(), TensorIssues::kMost);
+  }
+  // The later half is there.
+  for (uint32_t n = kIssued - TensorIssues::kMost / 2; n < kIssued; ++n)
+    ASSERT_EQ(issues.at(n + 1)->accumulator, n);
+  EXPECT_EQ(issues.at(1), nullptr);
 }
