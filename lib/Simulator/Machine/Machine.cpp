@@ -268,6 +268,19 @@ void Machine::tryCompleteCluster() {
   wakeAll(WaitKind::ClusterBarrier);
 }
 
+uint32_t Machine::mmaAgent(const WarpOrder &warp, int lane) {
+  const uint32_t index = warp.globalIndex;
+  auto any = mmaAgents.lower_bound({index, 0});
+  const bool isFirst = any == mmaAgents.end() || any->first.first != index;
+  auto [found, isNew] =
+      mmaAgents.try_emplace({index, lane}, warp.agent(Role::Mma));
+  if (isNew && !isFirst) {
+    found->second = newAgent();
+    mmaLanes[found->second] = index;
+  }
+  return found->second;
+}
+
 std::optional<ClusterIndex> Machine::cancelCluster() {
   meetOthers();
   if (grid.requestsFailEarly && random.below(8) == 0)

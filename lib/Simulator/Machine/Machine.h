@@ -14,6 +14,7 @@
 #include "Memory/ClusterContext.h"
 #include "fp8/Simulator/Simulator.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -158,6 +159,10 @@ public:
   uint32_t newAgent() {
     return nextAgent < kMaxAgents ? nextAgent++ : kMaxAgents - 1;
   }
+  /// Of a lane's operations on the tensor core, which only its own commits tell
+  /// of: Role::Mma of the first lane of the warp that asks, and a new one of
+  /// each other.
+  uint32_t mmaAgent(const WarpOrder &warp, int lane);
   void tryCompleteCluster();
 
   /// The buffer that the address lies in, or null.
@@ -291,6 +296,7 @@ private:
   bool stuck = false;
   unsigned stuckRounds = 0;
   uint32_t nextAgent = 0;
+  std::map<std::pair<uint32_t, int>, uint32_t> mmaAgents; ///< by warp and lane
   uint64_t globalReads = 0;
   uint64_t readsWhenStuck = 0; ///< globalReads when nothing could go on
   bool done = false;

@@ -160,7 +160,8 @@ void Machine::checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known,
     return;
   // A commit stands for all that the earlier ones of its thread stand for: the
   // two may change places.
-  if (isCommit(inst) && barrier.earlier.committer == &warp)
+  const PhaseArrivals::Committer thread{&warp, lane};
+  if (isCommit(inst) && barrier.earlier.committer == thread)
     return;
   std::string before = std::to_string(barrier.phase - 1);
   error(mayChangePlaces(barrier, known, count) ? Rule::SwappedArrival
@@ -198,7 +199,7 @@ void Machine::completePhaseIfDone(Mbarrier &barrier, Warp &warp,
   barrier.arrivals.made.clear();
   barrier.arrivals.lanes.clear();
   barrier.arrivals.landed = false;
-  barrier.arrivals.committer = nullptr;
+  barrier.arrivals.committer = {};
   barrier.pending = barrier.expected;
   barrier.arriving.all.raise(barrier.agent, barrier.time());
   barrier.arriving.reached.raise(barrier.agent, barrier.time());
@@ -231,10 +232,11 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
   checkEarlyArrival(barrier, carried ? *carried : warp.clocks(),
                     carried ? 0 : count, warp, inst, lane);
   bool alone = barrier.arrivals.made.empty() && !barrier.arrivals.landed;
-  if (!isCommit(inst) || !(alone || barrier.arrivals.committer == &warp))
-    barrier.arrivals.committer = nullptr;
+  const PhaseArrivals::Committer thread{&warp, lane};
+  if (!isCommit(inst) || !(alone || barrier.arrivals.committer == thread))
+    barrier.arrivals.committer = {};
   else
-    barrier.arrivals.committer = &warp;
+    barrier.arrivals.committer = thread;
   if (carried)
     barrier.arrivals.landed = true;
   else
@@ -307,7 +309,7 @@ void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
   // the accesses of its own operation (PTX ISA 8.9.1.1).
   barrier.arriving.waits.join(waits);
   barrier.arrivals.landed = true;
-  barrier.arrivals.committer = nullptr;
+  barrier.arrivals.committer = {};
   if (barrier.transactions < -kMaxTransactions ||
       (barrier.transactions < 0 && !barrier.pending)) {
     reportOverrun(barrier, "", warp, inst, lane);

@@ -36,8 +36,15 @@ struct PhaseArrivals {
   std::vector<Arrival> made;
   ArrivedLanes lanes;  ///< whose arrivals these are
   bool landed = false; ///< bytes, or arrivals of issued work, are among them
-  /// The warp whose tcgen05.commit all of them are; else null.
-  const Warp *committer = nullptr;
+  /// The thread whose tcgen05.commit all of them are; else no warp.
+  struct Committer {
+    const Warp *warp = nullptr;
+    int lane = 0;
+
+    bool operator==(const Committer &other) const {
+      return warp == other.warp && lane == other.lane;
+    }
+  } committer;
 };
 
 struct Mbarrier {

@@ -14,6 +14,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 namespace fp8::sim {
 
@@ -69,11 +70,19 @@ public:
   /// "shared memory offset 9216 (smem+1024)".
   std::string sharedName(uint64_t offset) const;
 
-  // Agents: the warps, each in every role, then the mbarriers.
-  bool isWarp(uint32_t agent) const { return agent < kRoles * warpsInCluster; }
+  // Agents: the warps, each in every role, then the mbarriers and the lanes
+  // that issue MMAs beside the first of their warp.
+  bool isWarp(uint32_t agent) const {
+    return agent < kRoles * warpsInCluster || mmaLanes.count(agent);
+  }
   /// Of a warp's agent.
-  Role roleOf(uint32_t agent) const { return Role(agent / warpsInCluster); }
-  uint32_t warpOf(uint32_t agent) const { return agent % warpsInCluster; }
+  Role roleOf(uint32_t agent) const {
+    return mmaLanes.count(agent) ? Role::Mma : Role(agent / warpsInCluster);
+  }
+  uint32_t warpOf(uint32_t agent) const {
+    auto lane = mmaLanes.find(agent);
+    return lane == mmaLanes.end() ? agent % warpsInCluster : lane->second;
+  }
   uint32_t inRole(uint32_t agent, Role role) const {
     return uint32_t(role) * warpsInCluster + warpOf(agent);
   }
@@ -95,6 +104,9 @@ public:
 
 protected:
   AsyncQueue async;
+  /// Lanes that have an agent of their own in Role::Mma, and their warps'
+  /// global indices.
+  std::unordered_map<uint32_t, uint32_t> mmaLanes;
 };
 
 } // namespace fp8::sim

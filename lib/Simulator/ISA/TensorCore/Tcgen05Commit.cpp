@@ -97,8 +97,9 @@ Flow commit(Warp &w, const Inst &i, uint32_t mask) {
     auto carried = std::make_shared<SyncClocks>();
     w.release(*carried);
     w.releaseWaits(carried->waits);
-    for (Clock *clock : {&carried->all, &carried->reached})
-      clock->raise(w.agent(Role::Mma), w.tensorIssues.lastOf(l));
+    if (uint32_t last = w.tensorIssues.lastOf(l))
+      for (Clock *clock : {&carried->all, &carried->reached})
+        clock->raise(m.mmaAgent(w, l), last);
     for (Mbarrier *barrier : targets)
       issueArrival(w, i, l, barrier, carried);
   });

@@ -28,7 +28,7 @@ bool TensorCoreIssue::begin(TensorIssue issue) {
   }
   op->pipe = tensorCorePipe(w, lane);
   issue.lane = lane;
-  tag = AccessTag(w.agent(Role::Mma), w.tensorIssues.add(issue), i.index);
+  tag = AccessTag(m.mmaAgent(w, lane), w.tensorIssues.add(issue), i.index);
   return true;
 }
 

@@ -163,6 +163,30 @@ TEST(MmaLanes, MmasOfTwoLanesAreNotPipelined) {
   }
 }
 
+TEST(MmaLanes, ACommitTellsOtherWarpsOfItsOwnLane) {
+  // Lane 0, or 1, multiplies into the columns that all warps load behind a
+  // commit of lane 1, which has an accumulator of its own.
+  for (bool own : {false, true}) {
+    MmaCase form = integers(128, 64);
+    MmaRun run(form);
+    std::string first = mma(form, 0, kNew);
+    run.text = replaced(run.text, "setp.ne.u32 %p5, %r6, 0;",
+                        "setp.gt.u32 %p5, %r6, 1; setp.eq.u32 %p7, %r0, 1;");
+    run.text = replaced(run.text, first,
+                        (own ? "  @%p7" : "  @!%p7") + first + "  @%p7" +
+                            mma(form, 64, kNew));
+    run.text = replaced(run.text, "  " + kCommit, "  @%p7 " + kCommit);
+    if (!own) {
+      expectUnordered(run);
+      continue;
+    }
+    run.options.strict = true;
+    Report report = run.run();
+    ASSERT_TRUE(report.ok()) << report.str();
+    run.check(0);
+  }
+}
+
 TEST(MmaPipeline, NeedsTheSameAccumulatorShapeAndKind) {
   MmaCase narrow = integers(128, 32), wide = integers(128, 64),
           low = integers(64, 64), floats = wide;
