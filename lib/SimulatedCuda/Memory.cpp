@@ -115,6 +115,15 @@ bool Memory::unregisterHost(uint64_t host) {
   return true;
 }
 
+bool Memory::meetsReached(uint64_t host, uint64_t bytes) const {
+  return std::any_of(all.begin(), all.end(), [&](const auto &entry) {
+    const Allocation &allocation = entry.second;
+    return allocation.reach != Reach::Device &&
+           allocation.host < host + bytes &&
+           host < allocation.host + allocation.bytes;
+  });
+}
+
 std::optional<uint64_t> Memory::findOnDevice(uint64_t host) const {
   if (const Allocation *allocation = find(host))
     return allocation->reach == Reach::Device ? std::nullopt

@@ -57,6 +57,8 @@ public:
   std::optional<uint64_t> registerHost(uint64_t host, uint64_t bytes);
   /// False where no registered memory starts at `host`.
   bool unregisterHost(uint64_t host);
+  /// Whether the device reaches any of these bytes of the host already.
+  bool meetsReached(uint64_t host, uint64_t bytes) const;
   /// Where the device reaches what the host reaches at `host`, if it does.
   std::optional<uint64_t> findOnDevice(uint64_t host) const;
 

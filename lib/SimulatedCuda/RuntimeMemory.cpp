@@ -58,9 +58,9 @@ FP8_CUDA_API cudaError_t cudaHostGetDevicePointer(void **device, void *host,
 
 FP8_CUDA_API cudaError_t cudaHostRegister(void *host, size_t bytes, unsigned) {
   return onGpu([&](Gpu &gpu) {
-    if (!host || !bytes)
+    if (!host || !bytes || addressOf(host) + bytes < addressOf(host))
       return cudaErrorInvalidValue;
-    if (gpu.memory.findOnDevice(addressOf(host)))
+    if (gpu.memory.meetsReached(addressOf(host), bytes))
       return cudaErrorHostMemoryAlreadyRegistered;
     return gpu.memory.registerHost(addressOf(host), bytes)
                ? cudaSuccess

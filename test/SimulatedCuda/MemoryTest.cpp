@@ -121,6 +121,20 @@ TEST(Memory, RegistersWhatTheHostHas) {
   EXPECT_EQ(memory.findOnDevice(at(host)), std::nullopt);
 }
 
+TEST(Memory, KnowsWhatOverlapsReachedMemory) {
+  Memory memory(1 << 20, /*initcheck=*/false);
+  uint8_t host[16] = {};
+  ASSERT_TRUE(memory.allocate(64, Reach::Device, "cudaMalloc"));
+  ASSERT_TRUE(memory.registerHost(at(host + 4), 8));
+  EXPECT_FALSE(memory.meetsReached(at(host), 4));
+  EXPECT_TRUE(memory.meetsReached(at(host), 5));
+  EXPECT_TRUE(memory.meetsReached(at(host), 16));
+  EXPECT_TRUE(memory.meetsReached(at(host + 11), 1));
+  EXPECT_FALSE(memory.meetsReached(at(host + 12), 4));
+  uint64_t pinned = *memory.allocate(64, Reach::Pinned, "cudaMallocHost");
+  EXPECT_TRUE(memory.meetsReached(pinned - 8, 16));
+}
+
 TEST(Memory, FindsDifferencesFromASnapshot) {
   Memory memory(1 << 20, /*initcheck=*/false);
   uint64_t a = *memory.allocate(16, Reach::Device, "cudaMalloc");

@@ -108,6 +108,11 @@ static void registered() {
               attributes.type == cudaMemoryTypeHost,
               attributes.devicePointer == device);
   CHECK(cudaHostUnregister(host.data()));
+  CHECK(cudaHostRegister(host.data() + 2, 2 * sizeof(int), 0));
+  std::printf("overlaps: %s\n", cudaGetErrorName(cudaHostRegister(
+                                    host.data(), 4 * sizeof(int), 0)));
+  CHECK(cudaHostUnregister(host.data() + 2));
+  (void)cudaGetLastError();
   std::printf("twice: %s\n", cudaGetErrorName(cudaHostUnregister(host.data())));
   (void)cudaGetLastError();
 }
