@@ -76,8 +76,14 @@ const Chip *lookup(std::string_view name) {
 }
 
 int getMultiprocessors(std::string_view name) {
-  const Chip *chip = lookup(name);
-  return (chip ? chip->machine : &machines::kB200)->multiprocessors;
+  // "sm_90" of sm_90, sm_90a and sm_90f.
+  auto withoutSuffix = [](std::string_view chip) {
+    return chip.substr(0, chip.find_last_of("0123456789") + 1);
+  };
+  for (const Chip &chip : kChips)
+    if (withoutSuffix(chip.name) == withoutSuffix(name))
+      return int(chip.machine->multiprocessors);
+  return int(machines::kB200.multiprocessors);
 }
 
 std::string getNames(FeatureSet features) {

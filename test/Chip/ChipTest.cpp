@@ -22,6 +22,17 @@ TEST(Chip, NamesAreDistinctAndFound) {
   EXPECT_EQ(lookup("sm_90"), nullptr) << "it has no tensor-core instructions";
 }
 
+TEST(Chip, MultiprocessorsGoWithTheNumber) {
+  for (const Chip &chip : getChips())
+    EXPECT_EQ(getMultiprocessors(chip.name), chip.machine->multiprocessors)
+        << chip.name;
+  for (const char *hopper : {"sm_90", "sm_90a", "sm_90f"})
+    EXPECT_EQ(getMultiprocessors(hopper), 132) << hopper;
+  for (const char *blackwell : {"sm_100", "sm_103", "sm_103f", "sm_80", ""})
+    EXPECT_EQ(getMultiprocessors(blackwell), 148) << blackwell;
+  EXPECT_EQ(getMultiprocessors("sm_110f"), 20);
+}
+
 TEST(Chip, BudgetsGoWithTheEngine) {
   for (const Chip &chip : getChips()) {
     SCOPED_TRACE(chip.name);

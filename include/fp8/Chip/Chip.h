@@ -104,8 +104,8 @@ Table<Chip> getChips();
 /// The chip called `name`, or null.
 const Chip *lookup(std::string_view name);
 
-/// The multiprocessors of the GPU that stands for the chip called `name`; of an
-/// unknown one, a B200's.
+/// The multiprocessors of the GPU that stands for the chip called `name`, with
+/// or without the `a` or `f` at its end; of an unknown one, a B200's.
 int getMultiprocessors(std::string_view name);
 
 /// "sm_90a, sm_100a": the chips that have all of `features`, for messages.
