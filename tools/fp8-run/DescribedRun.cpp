@@ -91,6 +91,7 @@ private:
       log << prefix << "warning: the result depends on the schedule: schedules "
           << "1 and " << schedule + 1 << " differ in buffer '" << name
           << "' at offset " << differing.first - bytes.begin() << "\n";
+      ++summary.backendWarnings;
     }
   }
 
