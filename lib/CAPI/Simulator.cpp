@@ -49,6 +49,8 @@ optionsOf(const Fp8SimulatorOptions &from) {
   options.residentClusters = from.residentClusters;
   options.threads = from.threads;
   options.strict = from.strict;
+  options.names = {"the option multiprocessors", "the option residentClusters",
+                   "timing"};
   using Clock = std::chrono::steady_clock;
   if (from.progress)
     options.progress = [&from, next = Clock::time_point()](

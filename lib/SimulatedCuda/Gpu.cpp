@@ -167,6 +167,8 @@ sim::Report Gpu::simulate(const KernelLaunch &launch, uint64_t seed) {
                       launch.config.dynamicSharedBytes)));
   options.residentClusters = settings.residentClusters;
   options.threads = settings.threads;
+  // Of fp8-simulate, which has no timing.
+  options.names = {"--multiprocessors", "--resident-clusters", ""};
   sim::LaunchConfig config = launch.config;
   std::optional<uint64_t> barrier;
   if (launch.cooperative) {

@@ -107,8 +107,9 @@ private:
     for (const Trace &trace : traces) {
       std::optional<KernelTime> time = replay(trace, costs, *timing(), launch);
       if (!time) {
-        fail("--timing: a wait of a cluster never ends in the model, which "
-             "does not know what it waits for (docs/Timing.md)",
+        fail(options.names.timing +
+                 ": a wait of a cluster never ends in the model, which "
+                 "does not know what it waits for (docs/Timing.md)",
              ErrorKind::LimitExceeded);
         return;
       }
@@ -124,7 +125,7 @@ private:
 
   bool checkTiming() {
     return !options.timing || timing() ||
-           fail("--timing has no constants for " +
+           fail(options.names.timing + " has no constants for " +
                     (options.timedGpu.empty() ? ""
                                               : options.timedGpu + " with ") +
                     module.target + "; it supports " +

@@ -170,6 +170,8 @@ void addDeviceOptions(CLI::App &app, Options &options) {
 
 void addSimulatorOptions(CLI::App &app, Options &options) {
   const std::string group = "Simulator";
+  options.simulation.names = {"--multiprocessors", "--resident-clusters",
+                              "--timing"};
   app.add_option("--schedule-seed", options.simulation.scheduleSeed,
                  "Seed of the order of warps and of asynchronous work")
       ->check(anyUnsigned)

@@ -91,6 +91,14 @@ struct LaunchConfig {
 /// faults only late completion reveals.
 enum class Completion : uint8_t { Late, AtIssue };
 
+/// What the user of a program calls an option, in messages that name it as a
+/// cure or a cause.
+struct OptionNames {
+  std::string multiprocessors = "Options::multiprocessorCount";
+  std::string residentClusters = "Options::residentClusters";
+  std::string timing = "Options::timing";
+};
+
 struct Options {
   uint64_t scheduleSeed = 0;
   Completion completion = Completion::Late;
@@ -118,6 +126,7 @@ struct Options {
   /// are meaningless. An error for chips without constants (fp8/Chip/Timing.h).
   bool timing = false;
   std::string timedGpu; ///< "h100"; empty: the first that has the chip
+  OptionNames names;
   /// Threads of the host that run clusters; 0: one for each of its cores. They
   /// change the time that a launch takes, and nothing else.
   unsigned threads = 0;

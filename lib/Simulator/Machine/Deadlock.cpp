@@ -227,8 +227,10 @@ SimulationError &Machine::reportEndlessPoll(size_t pending) {
     message += "; " + std::to_string(pending) +
                " clusters have not started, because those that run " +
                (options.residentClusters
-                    ? "are as many as --resident-clusters says; raise it"
-                    : "fill the multiprocessors; raise --multiprocessors") +
+                    ? "are as many as " + options.names.residentClusters +
+                          " says; raise it"
+                    : "fill the multiprocessors; raise " +
+                          options.names.multiprocessors) +
                " if a GPU runs them all at the same time";
   return error(ErrorKind::Deadlock, std::move(message), poller, inst, -1, true);
 }

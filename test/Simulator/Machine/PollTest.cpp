@@ -160,6 +160,7 @@ TEST(Poll, OfAClusterThatCannotStart) {
   setp.eq.u32 %p1, %r2, 5; @%p1 st.release.gpu.global.u32 [%out], 1;
 P: ld.acquire.gpu.global.u32 %r1, [%out]; setp.eq.u32 %p1, %r1, 0;
   @%p1 bra P; ret;)");
+  OptionNames names;
   auto launched = [&](unsigned room, unsigned multiprocessors = 0,
                       unsigned ctas = 1) {
     Device device;
@@ -170,16 +171,22 @@ P: ld.acquire.gpu.global.u32 %r1, [%out]; setp.eq.u32 %p1, %r1, 0;
     options.residentClusters = room;
     options.multiprocessorCount = multiprocessors;
     options.ctasPerMultiprocessor = ctas;
+    options.names = names;
     return run(device, text,
                {KernelArgument::value(*device.allocate("out", 4))}, config,
                options);
   };
   EXPECT_THAT(launched(3).str(),
               testing::AllOf(HasSubstr("3 clusters have not started"),
-                             HasSubstr("--resident-clusters says; raise it")));
+                             HasSubstr("as many as Options::residentClusters "
+                                       "says; raise it")));
   EXPECT_THAT(launched(0, 3).str(),
               testing::AllOf(HasSubstr("3 clusters have not started"),
-                             HasSubstr("raise --multiprocessors")));
+                             HasSubstr("raise Options::multiprocessorCount")));
+  // As a program calls them.
+  names = {"--of-chips", "--room", ""};
+  EXPECT_THAT(launched(3).str(), HasSubstr("as many as --room says"));
+  EXPECT_THAT(launched(0, 3).str(), HasSubstr("raise --of-chips"));
   EXPECT_TRUE(launched(0, 3, 2).ok());
   EXPECT_TRUE(launched(6).ok());
   EXPECT_TRUE(launched(0).ok());

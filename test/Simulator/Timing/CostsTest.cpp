@@ -46,9 +46,9 @@ TEST(TimingTest, ChipsWithoutConstantsAreRefused) {
   options.timing = true;
   Report report = run(device, kernel("", "ret;", "sm_103a"), {}, {}, options);
   ASSERT_FALSE(report.ok());
-  EXPECT_EQ(report.errors[0].message,
-            "--timing has no constants for sm_103a; it supports h200 (sm_90a), "
-            "h100 (sm_90a), b200 (sm_100a)");
+  EXPECT_EQ(report.errors[0].message, "Options::timing has no constants for "
+                                      "sm_103a; it supports h200 (sm_90a), "
+                                      "h100 (sm_90a), b200 (sm_100a)");
 }
 
 TEST(TimingTest, AChipIsNotThatOfTheGpu) {
