@@ -8,7 +8,7 @@ usage: chooser.py [CSV] [--fp8-opt=FILE] [--chip=NAME] [--scales=mx] [--machine=
 
 CSV is by default that of benchmark/results whose measurements are the latest. Where the model's first
 choice was not measured, marked with a star, the first of its ranking that was counts. The ranking has each
-configuration with either launch. Exit status 0 only if the geometric mean of the losses is at most PERCENT.
+configuration with either launch. Exit status 0 only if the geometric mean of the losses is at most PERCENT, and 2 where an input is bad.
 """
 
 import argparse
@@ -18,8 +18,9 @@ import json
 import math
 import os
 import re
-import subprocess
 import sys
+
+import inputs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIGNAL = ", signal = wait"
@@ -49,10 +50,7 @@ def explain(fp8_opt, shapes, chip, top=0, launch="fastest", machine="", every_m=
     options = "chip=%s top=%d launch=%s format=json output=-" % (chip, top, launch) + (" machine='%s'" % machine if machine else "") + (
         " tuned='%s'" % tuned if tuned else "")
     command = [fp8_opt, "-", "--fp8-explain-config=" + options, "-o", os.devnull]
-    result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    if result.returncode:
-        sys.exit("%s\n%s" % (" ".join(command), result.stderr.strip()))
-    return dict(zip(shapes, json.loads(result.stdout)))
+    return dict(zip(shapes, json.loads(inputs.run_tool(command, text))))
 
 
 def rank(fp8_opt, shapes, chip, machine="", tuned="", scales="f32"):
@@ -87,18 +85,19 @@ def config_of(name, kernels):
             (", launch = programmatic" if tile[4] else ""))
 
 
-def last_measured():
-    """The file of benchmark/results whose measurements are the latest."""
+def last_measured(kernels):
+    """The file of benchmark/results whose measurements of configurations are the latest."""
     def date_of(path):
-        with open(path, encoding="utf-8", newline="") as file:
+        with inputs.reading(path, inputs.RESULTS) as file:
             return max((row["date"] for row in csv.DictReader(file)), default="")
-    return max(glob.glob(os.path.join(HERE, "results", "*.csv")), key=date_of)
+    latest_first = sorted(glob.glob(os.path.join(HERE, "results", "*.csv")), key=date_of, reverse=True)
+    return next((path for path in latest_first if read_measured(path, kernels)), os.path.join(HERE, "results"))
 
 
 def read_measured(path, kernels):
     """Shape: configuration: microseconds, of what was right; the fastest of several. Where no tile ends within M, which edge is first says nothing."""
     measured = {}
-    with open(path, encoding="utf-8", newline="") as file:
+    with inputs.reading(path, inputs.RESULTS) as file:
         for row in csv.DictReader(file):
             config = config_of(row["configuration"], kernels) if row["peer"] == OURS else None
             if not config or row["right"] != "True" or not row["us"]:
@@ -165,12 +164,12 @@ def main():
     parser.add_argument("--most-us", type=float, default=math.inf, help="leave out rows that take longer: a short survey of them runs into the power limit")
     parser.add_argument("--most", type=float, default=3.0, help="per cent that may be lost")
     options = parser.parse_args()
-    path = options.csv or last_measured()
-    with open(os.path.join(HERE, "gpu", "configurations.json"), encoding="utf-8") as file:
-        measured = read_measured(path, json.load(file)["kernels"])
+    with inputs.reading(os.path.join(HERE, "gpu", "configurations.json"), inputs.CONFIGURATIONS) as file:
+        kernels = json.load(file)["kernels"]
+    path = options.csv or last_measured(kernels)
+    measured = {shape: of_shape for shape, of_shape in read_measured(path, kernels).items() if min(of_shape.values()) <= options.most_us}
     if not measured:
-        sys.exit("chooser.py: %s has no right measurement of ours" % path)
-    measured = {shape: of_shape for shape, of_shape in measured.items() if min(of_shape.values()) <= options.most_us}
+        inputs.fail(path, "has no right measurement of ours" + (" of %g us or less" % options.most_us if options.most_us < math.inf else ""), inputs.RESULTS)
     ranking = rank(options.fp8_opt, sorted(measured), options.chip, options.machine, options.tuned, options.scales)
     lines, losses, stars = compare(measured, with_signals_of(ranking, measured))
     print("\n".join(lines))
@@ -181,4 +180,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    inputs.run(main)

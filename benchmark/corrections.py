@@ -24,6 +24,7 @@ import sys
 import tempfile
 
 import chooser
+import inputs
 import tune
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -63,12 +64,11 @@ def rank(options, table, shapes, tuned=""):
 
 def find(options):
     """The table, its surveys, and the corrections that follow from them by today's model."""
-    with open(options.table, encoding="utf-8") as file:
-        table = json.load(file)
+    table = tune.load_table(options.table)
     if getattr(options, "csv", None):
         table["surveys"] = options.csv
     if not table.get("surveys"):
-        sys.exit("corrections.py: %s names no surveys: name them on the command line" % options.table)
+        raise inputs.InputError("%s names no surveys: name them on the command line" % options.table)
     measured = read_surveys(table)
     ranking = rank(options, table, {shape for of_survey in measured for shape in of_survey})
     return table, measured, ratios_of(measured, ranking)
@@ -154,4 +154,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    inputs.run(main)

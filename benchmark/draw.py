@@ -14,9 +14,11 @@ import json
 import math
 import os
 import random
+import shutil
 import subprocess
 import sys
 
+import inputs
 import timing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -86,6 +88,8 @@ def main():
     parser.add_argument("--chip", default="sm_90a")
     parser.add_argument("--fp8-opt", default="fp8-opt")
     options = parser.parse_args()
+    if not shutil.which(options.fp8_opt):
+        raise inputs.InputError("cannot run '%s': No such file or directory; build it, or name it with --fp8-opt" % options.fp8_opt)
     draw = random.Random(options.seed)
     drawn = {shape: [draw_configuration(draw, shape[0]) for _ in range(options.configurations + SPARE)] for shape in draw_shapes(draw, options.shapes)}
     configs = sorted({config for ours in drawn.values() for config in ours})
@@ -93,11 +97,11 @@ def main():
         good = dict(zip(configs, pool.map(lambda config: compiles(config, options), configs)))
     rows = {shape: [config for config in dict.fromkeys(ours) if good[config]][: options.configurations] for shape, ours in drawn.items()}
     names = {config: f"drawn-{number}" for number, config in enumerate(dict.fromkeys(config for ours in rows.values() for config in ours))}
-    with open(options.output, "w", encoding="utf-8") as file:
+    with inputs.writing(options.output) as file:
         json.dump({"kernels": {name: {"config": config} for config, name in names.items()},
                    "rows": {"%dx%dx%d" % shape: [names[config] for config in ours] for shape, ours in rows.items() if ours}}, file, indent=1)
     print(f"{options.output}: {len(names)} kernels on {sum(bool(ours) for ours in rows.values())} rows; {sum(not one for one in good.values())} of {len(good)} drawn do not compile")
 
 
 if __name__ == "__main__":
-    main()
+    inputs.run(main)

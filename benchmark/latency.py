@@ -9,10 +9,11 @@ usage: latency.py BIN_DIR GEMM.mlir
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
+
+import inputs
 
 COMPILE_RUNS = 11
 COMPILE_GOAL_S = 0.25
@@ -20,16 +21,16 @@ SIMULATION_GOAL_S = 20.0
 
 
 def run(command):
-    """Wall time of a process and what it printed; ends the benchmark when the process fails."""
+    """Wall time of a process and what it printed."""
     start = time.perf_counter()
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    seconds = time.perf_counter() - start
-    if result.returncode:
-        sys.exit("error: %s\n%s%s" % (" ".join(command), result.stdout, result.stderr))
-    return seconds, result.stdout
+    output = inputs.run_tool(command, option="BIN_DIR")
+    return time.perf_counter() - start, output
 
 
 def main():
+    if len(sys.argv) != 3:
+        print(__doc__.strip().splitlines()[-1], file=sys.stderr)
+        return 2
     binaries, source = sys.argv[1:]
     with tempfile.TemporaryDirectory() as directory:
         ptx = os.path.join(directory, "gemm.ptx")
@@ -47,4 +48,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    inputs.run(main)

@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape
 
 GPU = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gpu")
 sys.path.insert(0, GPU)
+import inputs
 import report
 import table
 
@@ -29,14 +30,13 @@ HEAD, FOOT = 76, 34
 
 def read_measurements(path: str) -> list[dict]:
     """What CsvFile wrote, as report.Comparison takes it."""
-    with open(path, encoding="utf-8", newline="") as file:
+    with inputs.reading(path, inputs.RESULTS) as file:
         measurements = list(csv.DictReader(file))
-    missing = {"m", "n", "k", "peer", "us", "right", "date", "gpu"} - set(measurements[0] if measurements else {})
-    if missing:
-        raise ValueError("%s: there is no column '%s'; give a file of results that ./dev bench wrote" % (path, min(missing)))
-    for one in measurements:
-        one["right"] = one["right"] == "True"
-        one["us"] = float(one["us"]) if one["us"] else None
+        missing = {"m", "n", "k", "peer", "us", "right", "date", "gpu"} - set(measurements[0] if measurements else {})
+        if missing:
+            raise KeyError(min(missing))
+        for one in measurements:
+            one.update({key: int(one[key]) for key in "mnk"}, right=one["right"] == "True", us=float(one["us"]) if one["us"] else None)
     return measurements
 
 
@@ -153,7 +153,7 @@ def draw_legend(svg: Svg, comparisons: list[report.Comparison], y: float) -> Non
 def plot(rows: list[table.Row], measurements: list[dict]) -> str:
     comparisons = compare(rows, measurements)
     if not comparisons:
-        raise ValueError("no row of rows.csv was measured")
+        raise inputs.InputError("no row of rows.csv was measured; " + inputs.RESULTS)
     svg = Svg()
     one = measurements[0]
     svg.text(12, 24, "Blockwise FP8 GEMM, TFLOP/s on one %s, %s" % (one["gpu"], one["date"].partition("T")[0]), size=15, weight="bold")
@@ -169,21 +169,18 @@ def plot(rows: list[table.Row], measurements: list[dict]) -> str:
     return svg.document(y)
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
+    arguments = sys.argv[1:]
     if len(arguments) < 2:
         print(__doc__.strip().splitlines()[-1], file=sys.stderr)
         return 2
     *results, output = arguments
-    try:
-        measurements = [one for path in results for one in read_measurements(path)]
-        text = plot(table.read_rows(os.path.join(GPU, "rows.csv")), measurements)
-        with open(output, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except (OSError, ValueError) as error:
-        print("plot.py: error: %s" % error, file=sys.stderr)
-        return 1
+    measurements = [one for path in results for one in read_measurements(path)]
+    text = plot(table.read_rows(os.path.join(GPU, "rows.csv")), measurements)
+    with inputs.writing(output, newline="\n") as file:
+        file.write(text)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    inputs.run(main)

@@ -12,6 +12,7 @@ import csv
 import math
 import sys
 
+import inputs
 import plot
 
 OURS = "fp8.gemm"
@@ -23,14 +24,15 @@ LEFT, TOP, GAP_X, GAP_Y = 60, 76, 70, 58
 
 def read(path: str) -> tuple[dict, dict[tuple[int, int], dict[str, dict[int, float]]]]:
     """The first line, and of each (n, k) and product the microseconds of each m."""
-    with open(path, encoding="utf-8", newline="") as file:
+    cure = "give a file that every_m.py wrote"
+    with inputs.reading(path, cure) as file:
         rows = list(csv.DictReader(file))
+        panels: dict[tuple[int, int], dict[str, dict[int, float]]] = {}
+        for row in rows:
+            of_shape = panels.setdefault((int(row["n"]), int(row["k"])), {})
+            of_shape.setdefault(row["peer"], {})[int(row["m"])] = float(row["us"])
     if not rows:
-        raise ValueError("%s has no measurement; give a file that every_m.py wrote" % path)
-    panels: dict[tuple[int, int], dict[str, dict[int, float]]] = {}
-    for row in rows:
-        of_shape = panels.setdefault((int(row["n"]), int(row["k"])), {})
-        of_shape.setdefault(row["peer"], {})[int(row["m"])] = float(row["us"])
+        inputs.fail(path, "has no measurement", cure)
     return rows[0], panels
 
 
@@ -113,20 +115,17 @@ def draw(path: str) -> str:
     return svg.document(y + PANEL_HEIGHT + GAP_Y)
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
+    arguments = sys.argv[1:]
     if len(arguments) != 2:
         print(__doc__.strip().splitlines()[3], file=sys.stderr)
         return 2
     results, output = arguments
-    try:
-        text = draw(results)
-        with open(output, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except (KeyError, OSError, ValueError) as error:
-        print("plot_every_m.py: error: %s" % error, file=sys.stderr)
-        return 1
+    text = draw(results)
+    with inputs.writing(output, newline="\n") as file:
+        file.write(text)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    inputs.run(main)

@@ -13,19 +13,22 @@ import csv
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 
 import chooser
+import inputs
 import timing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def read_shapes(sets):
-    with open(os.path.join(HERE, "gpu", "rows.csv"), encoding="utf-8", newline="") as file:
-        return [tuple(int(row[key]) for key in "mnk") for row in csv.DictReader(file) if row["set"] in sets]
+    with inputs.reading(os.path.join(HERE, "gpu", "rows.csv"), "restore it") as file:
+        rows = list(csv.DictReader(file))
+        unknown = set(sets) - {row["set"] for row in rows}
+        if unknown:
+            raise inputs.InputError("there is no set '%s' of rows; there are %s" % (min(unknown), ", ".join(sorted({row["set"] for row in rows}))))
+        return [tuple(int(row[key]) for key in "mnk") for row in rows if row["set"] in sets]
 
 
 class Predictor:
@@ -35,8 +38,9 @@ class Predictor:
     def predict(self, text, shape):
         """Microseconds, and the engine that works most."""
         m, n, k = shape
-        timing.run([self.options.fp8_opt, "-", f"--fp8-gemm-to-ptx=chip={self.options.chip} problem={m}x{n}x{k}", "--emit=ptx", "-o", self.ptx], text)
-        line = timing.run([self.options.fp8_run, self.ptx, "--backend=sim", "--timing", f"--m={m}", f"--n={n}", f"--k={k}"]).splitlines()[-1]
+        inputs.run_tool([self.options.fp8_opt, "-", f"--fp8-gemm-to-ptx=chip={self.options.chip} problem={m}x{n}x{k}", "--emit=ptx", "-o", self.ptx], text)
+        command = [self.options.fp8_run, self.ptx, "--backend=sim", "--timing", f"--m={m}", f"--n={n}", f"--k={k}"]
+        line = inputs.run_tool(command, option="--fp8-run").splitlines()[-1]
         told = json.loads(line)
         return told["predicted_us"], max(told["engines"].items(), key=lambda one: one[1])[0]
 
@@ -64,7 +68,7 @@ def main():
     parser.add_argument("--fp8-opt", default="fp8-opt")
     parser.add_argument("--fp8-run", default="fp8-run")
     options = parser.parse_args()
-    shapes = [tuple(map(int, row.split("x"))) for row in options.rows.split(",")] if options.rows else read_shapes(options.sets or ["baseline", "decode"])
+    shapes = [inputs.parse_shape(row) for row in options.rows.split(",")] if options.rows else read_shapes(options.sets or ["baseline", "decode"])
     explained = {scales: chooser.explain(options.fp8_opt, shapes, options.chip, options.top, scales=scales) for scales in timing.SCALES}
     print("| M | N | K | chosen | us | fastest of %d | us | busiest engine | TFLOP/s | MXFP8 | us | fastest of %d | us |\n"
           "|--:|--:|--:|--|--:|--|--:|--|--:|--|--:|--|--:|" % (options.top, options.top))
@@ -80,7 +84,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (OSError, subprocess.SubprocessError) as problem:
-        sys.exit("predictions.py: error: %s" % problem)
+    inputs.run(main)

@@ -29,6 +29,7 @@ import sys
 import tempfile
 
 import chooser
+import inputs
 import timing
 import tune
 
@@ -42,6 +43,8 @@ SPREAD_WITHIN = 1.4
 
 def rows_of(named, seeds, most_us):
     """Shapes, those of rows.csv first, with no duplicates."""
+    for name in named:
+        inputs.parse_shape(name)
     rows = [row for row in table.read_rows(os.path.join(HERE, "gpu", "rows.csv"))]
     rows += table.select_rows(rows, named) if named else []
     for seed in seeds:
@@ -69,20 +72,20 @@ def candidates(options):
         configs = pick(explained[shape]["candidates"], options.top, options.either, options.spread, known, draw)
         kernels.update({tune.name_of(config): {"config": config} for config in configs})
         rows["%dx%dx%d" % shape] = [tune.name_of(config) for config in configs]
-    with open(options.output, "w", encoding="utf-8") as file:
+    with inputs.writing(options.output) as file:
         json.dump({"kernels": dict(sorted(kernels.items())), "rows": rows}, file, indent=1)
     print("%s: %d kernels for %d rows, %d times" % (options.output, len(kernels), len(rows), sum(map(len, rows.values()))))
 
 
 def predict(options):
-    with open(options.configurations, encoding="utf-8") as file:
-        told = json.load(file)
-    rows = [(*map(int, shape.split("x")), told["kernels"][name]["config"]) for shape, names in told["rows"].items() for name in names]
+    told = tune.read_configurations(options.configurations)
+    with inputs.reading(options.configurations, inputs.CONFIGURATIONS):
+        rows = [(*inputs.parse_shape(shape), told["kernels"][name]["config"]) for shape, names in told["rows"].items() for name in names]
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         # Compiled first, since kernels serve several rows.
         list(pool.map(lambda config: timing.compile_kernel(options, config, folder), dict.fromkeys(row[3] for row in rows)))
         times = list(pool.map(lambda row: timing.predict(options, row, folder), rows))
-    with open(options.csv, "w", encoding="utf-8", newline="") as file:
+    with inputs.writing(options.csv, newline="") as file:
         output = csv.DictWriter(file, ("date", "gpu", "m", "n", "k", "peer", "configuration", "us", "right"))
         output.writeheader()
         for row, us in zip(rows, times):
@@ -99,7 +102,7 @@ def fit_to(measured, gpu, options, path):
     spec = fp8.GemmSpec(d_contiguous=True, a_scale_dtype=scale, b_scale_dtype=scale)
     entries = [{"m": m, "n": n, "k": k, "config": config, "us": us} for (m, n, k), of_shape in measured.items() for config, us in of_shape.items()]
     text = calibration.fit(entries, options.chip, gpu, options.machine or None, spec=spec, constants=options.constants)
-    with open(path, "w", encoding="utf-8") as file:
+    with inputs.writing(path) as file:
         file.write(text)
     return json.loads(text)
 
@@ -107,10 +110,12 @@ def fit_to(measured, gpu, options, path):
 def fit(options):
     os.environ.setdefault("FP8_LIBRARY", os.path.abspath(options.library))
     sys.path.insert(0, os.path.join(HERE, "..", "python"))
-    with open(options.csv, encoding="utf-8", newline="") as file:
-        gpu = next(csv.DictReader(file))["gpu"]
+    with inputs.reading(options.csv, inputs.RESULTS) as file:
+        gpu = next(row["gpu"] for row in csv.DictReader(file))
     measured = chooser.read_measured(options.csv, {})
     measured = {shape: measured[shape] for shape in sorted(measured) if min(measured[shape].values()) <= options.most_us}
+    if len(measured) < 2:
+        inputs.fail(options.csv, "has right measurements of ours on %d rows, of 2 or more that a fit needs" % len(measured), inputs.RESULTS)
     fitted, held_out = ({shape: measured[shape] for shape in list(measured)[start::2]} for start in (0, 1))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "machine.json")
@@ -168,4 +173,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    inputs.run(main)

@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+import inputs
+
 # (tile, what else is pinned, output type): what the pipeline makes of examples/gemm.mlir.
 TILES = [((128, n), "") for n in (64, 96, 128, 160, 192)]
 TILES += [((64, 128), ""), ((256, 128), ", cluster = 2 x 1, cta_group = 2")]
@@ -52,7 +54,7 @@ def find_nvdisasm(named):
 
 def disassemble(nvdisasm, cubin):
     """The instructions of the file, and the position of each label."""
-    text = subprocess.run([nvdisasm, "-c", "-hex", cubin], check=True, capture_output=True, text=True).stdout
+    text = inputs.run_tool([nvdisasm, "-c", "-hex", cubin], option="--nvdisasm")
     instructions, labels, pending = [], {}, None
     for line in text.splitlines():
         if match := re.match(r"\s*(\.L\w+):", line):
@@ -141,7 +143,7 @@ def measure(nvdisasm, cubin):
 
 def assemble(fp8_opt, source, tile, more, out, directory):
     """Lowers and assembles one configuration. Returns the cubin's path, its registers and its spilled bytes."""
-    with open(source, encoding="utf-8") as file:
+    with inputs.reading(source, "give the GEMM op, such as examples/gemm.mlir") as file:
         text = file.read().replace("xbf16>", "x%s>" % out)
     text = re.sub(r"outs\(.*\)", r"\g<0> config<tile = %d x %d x 128%s>" % (*tile, more), text)
     module = os.path.join(directory, "gemm-%dx%d-%s.mlir" % (*tile, out))
@@ -199,4 +201,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    inputs.run(main)

@@ -8,24 +8,33 @@ import argparse
 import json
 from xml.sax.saxutils import escape
 
+import inputs
+
 WIDTH, LEFT, ROW, GAP, TOP = 960, 130, 26, 8, 44
 COLOURS = {"work": "#4c9f70", "wait": "#d1495b", "start": "#bbbbbb", "ended": "#dddddd", "not recorded": "#f2e394"}
 COUNTER = "#30638e"
 
 
 def read(path, cta, begin, end):
-    """Tracks of (name, slices) and of (name, steps), cut to the window; times in us."""
-    with open(path, encoding="utf-8") as file:
-        events = [event for event in json.load(file)["traceEvents"] if event["pid"] == cta]
-    roles = {event["tid"]: event["args"]["name"] for event in events if event["ph"] == "M" and event["name"] == "thread_name"}
-    slices = {role: [] for role in roles}
-    counters = {}
-    for event in events:
-        if event["ph"] == "X" and event["ts"] < end and event["ts"] + event["dur"] > begin:
-            slices[event["tid"]].append((max(event["ts"], begin), min(event["ts"] + event["dur"], end), event["cat"], event["name"]))
-        elif event["ph"] == "C":
-            counters.setdefault(event["name"], []).append((event["ts"], event["args"]["in use"]))
-    return [(name, slices[role]) for role, name in sorted(roles.items())], sorted(counters.items())
+    """Where the window ends, by default the trace; tracks of (name, slices) and of (name, steps), cut to it; times in us."""
+    with inputs.reading(path, inputs.TRACE) as file:
+        trace = json.load(file)
+        end = trace["otherData"]["duration_us"] if end is None else end
+        ctas = {event["pid"] for event in trace["traceEvents"]}
+        if cta not in ctas:
+            raise inputs.InputError("%s: has no CTA %d; it has %s" % (path, cta, ", ".join(map(str, sorted(ctas))) or "none"))
+        events = [event for event in trace["traceEvents"] if event["pid"] == cta]
+        roles = {event["tid"]: event["args"]["name"] for event in events if event["ph"] == "M" and event["name"] == "thread_name"}
+        slices = {role: [] for role in roles}
+        counters = {}
+        for event in events:
+            if event["ph"] == "X" and event["ts"] < end and event["ts"] + event["dur"] > begin:
+                slices[event["tid"]].append((max(event["ts"], begin), min(event["ts"] + event["dur"], end), event["cat"], event["name"]))
+            elif event["ph"] == "C":
+                counters.setdefault(event["name"], []).append((event["ts"], event["args"]["in use"]))
+    if not begin < end:
+        raise inputs.InputError("the window from %g to %g us is empty; state --begin and --end" % (begin, end))
+    return end, [(name, slices[role]) for role, name in sorted(roles.items())], sorted(counters.items())
 
 
 def draw(path, tracks, counters, begin, end, title):
@@ -63,7 +72,7 @@ def draw(path, tracks, counters, begin, end, title):
         time = begin + (end - begin) * i / 5
         anchor = "end" if i == 5 else "middle"
         out.append(f'<text x="{x(time):.1f}" y="{y + 12}" text-anchor="{anchor}">{time:.2f} us</text>')
-    with open(path, "w", encoding="utf-8") as file:
+    with inputs.writing(path) as file:
         file.write("\n".join(out + ["</svg>\n"]))
 
 
@@ -76,12 +85,9 @@ def main():
     parser.add_argument("--end", type=float)
     parser.add_argument("--title", default="")
     options = parser.parse_args()
-    if options.end is None:
-        with open(options.trace, encoding="utf-8") as file:
-            options.end = json.load(file)["otherData"]["duration_us"]
-    tracks, counters = read(options.trace, options.cta, options.begin, options.end)
-    draw(options.svg, tracks, counters, options.begin, options.end, options.title)
+    end, tracks, counters = read(options.trace, options.cta, options.begin, options.end)
+    draw(options.svg, tracks, counters, options.begin, end, options.title)
 
 
 if __name__ == "__main__":
-    main()
+    inputs.run(main)

@@ -19,9 +19,10 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
+
+import inputs
 
 # The types of A's scales and B's: of blocks of 128 elements of K, or of MXFP8.
 SCALES = {"f32": ("memref<?x?xf32, strided<[?, 1]>>", "memref<?x?xf32>"), "mx": ("memref<?x?x32x16xf8E8M0FNU>", "memref<?x?x32x16xf8E8M0FNU>")}
@@ -66,7 +67,7 @@ def is_fitted(shape):
 
 def read_rows(path, half, most_us):
     """(m, n, k, name, us) of each row of ours that was right and belongs to the half, in the order of the seed."""
-    with open(path, newline="", encoding="utf-8") as file:
+    with inputs.reading(path, inputs.RESULTS) as file:
         rows = [(int(row["m"]), int(row["n"]), int(row["k"]), row["configuration"], float(row["us"]))
                 for row in csv.DictReader(file)
                 if row["peer"] == "fp8" and row["right"] == "True" and row["us"] and config_of(row["configuration"])]
@@ -84,23 +85,16 @@ def replace_long(rows, long_rows):
 
 def read_rounds(path):
     """The times of each round, in microseconds, by (m, n, k, name)."""
-    with open(path, newline="", encoding="utf-8") as file:
+    with inputs.reading(path, inputs.RESULTS) as file:
         return {(int(row["m"]), int(row["n"]), int(row["k"]), row["configuration"]): [float(us) for us in row["us_rounds"].split()]
                 for row in csv.DictReader(file) if row["peer"] == "fp8" and row["us"]}
-
-
-def run(command, text=None):
-    done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
-    if done.returncode:
-        sys.exit(f"timing.py: error: {' '.join(command)}: {done.stderr.strip()}")
-    return done.stdout
 
 
 def compile_kernel(options, name, folder):
     """The PTX of a configuration, as it is measured: one kernel serves all shapes."""
     ptx = os.path.join(options.keep or folder, re.sub(r"\W+", "-", name) + ".ptx")
     if not os.path.exists(ptx):
-        run([options.fp8_opt, "-", "--fp8-gemm-to-ptx=chip=" + options.chip, "--emit=ptx", "-o", ptx], kernel(config_of(name), options.scales))
+        inputs.run_tool([options.fp8_opt, "-", "--fp8-gemm-to-ptx=chip=" + options.chip, "--emit=ptx", "-o", ptx], kernel(config_of(name), options.scales))
     return ptx
 
 
@@ -108,7 +102,8 @@ def predict(options, row, folder):
     """Microseconds of a row: m, n, k and the configuration's name come first."""
     m, n, k, name = row[:4]
     ptx = compile_kernel(options, name, folder)
-    line = run([options.fp8_run, ptx, "--backend=sim", "--timing", f"--gpu={options.gpu}", f"--m={m}", f"--n={n}", f"--k={k}"]).splitlines()[-1]
+    command = [options.fp8_run, ptx, "--backend=sim", "--timing", f"--gpu={options.gpu}", f"--m={m}", f"--n={n}", f"--k={k}"]
+    line = inputs.run_tool(command, option="--fp8-run").splitlines()[-1]
     return json.loads(line)["predicted_us"]
 
 
@@ -190,6 +185,8 @@ def main():
         long_rounds = read_rounds(options.long)
         rounds.update({row[:4]: long_rounds[row[:4]] for row in rows if row[4] > LONG_US})
     rows = rows[:options.rows]
+    if not rows:
+        inputs.fail(options.results, "has no right measurement of ours in the half '%s'" % options.half, inputs.RESULTS)
     errors, found = [], []
     print("| M | N | K | configuration | measured us | predicted us | error |\n|--:|--:|--:|--|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as folder:
@@ -210,4 +207,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    inputs.run(main)

@@ -20,6 +20,7 @@ import re
 import sys
 
 import chooser
+import inputs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Of that many favourites of a row, both launches are timed.
@@ -52,30 +53,19 @@ def with_other_launch(config):
     return config.removesuffix(edge) + early + (edge if config.endswith(edge) else "")
 
 
-def parse_rows(names):
-    rows = []
-    for name in names:
-        extents = re.fullmatch(r"(\d+)x(\d+)x(\d+)", name)
-        if not extents:
-            sys.exit("tune.py: a row is MxNxK, but got '%s'" % name)
-        rows.append(tuple(int(extent) for extent in extents.groups()))
-    return rows
-
-
 def known_rows():
-    with open(os.path.join(HERE, "gpu", "rows.csv"), encoding="utf-8", newline="") as file:
+    with inputs.reading(os.path.join(HERE, "gpu", "rows.csv"), "restore it") as file:
         return [tuple(int(row[key]) for key in "mnk") for row in csv.DictReader(file)]
 
 
 def candidates(options):
     """Kernels by name, and each row's names, the model's favourite first."""
-    shapes = parse_rows(options.rows) or known_rows()
+    shapes = [inputs.parse_shape(name) for name in options.rows] or known_rows()
     unknown = set(shapes) - set(known_rows())
     if unknown:
-        sys.exit("tune.py: there is no row '%dx%dx%d' in benchmark/gpu/rows.csv; add it there" % min(unknown))
+        raise inputs.InputError("there is no row '%dx%dx%d' in benchmark/gpu/rows.csv; add it there" % min(unknown))
     explained = chooser.explain(options.fp8_opt, shapes, options.chip, options.top)
-    with open(CONFIGURATIONS, encoding="utf-8") as file:
-        configured = json.load(file)
+    configured = read_configurations(CONFIGURATIONS)
     kernels, rows = dict(configured["kernels"]), {}
     names = {chooser.normal(kernel["config"]): name for name, kernel in reversed(kernels.items())
              if set(kernel) == {"config"}}
@@ -87,42 +77,55 @@ def candidates(options):
             kernels.setdefault(names.setdefault(config, name_of(config)), {"config": config})
         rows[row] = list(dict.fromkeys([names[config] for config in configs] + configured["rows"].get(row, [])))
     used = {name for tried in rows.values() for name in tried}
-    with open(options.output, "w", encoding="utf-8") as file:
+    with inputs.writing(options.output) as file:
         json.dump({"kernels": {name: kernels[name] for name in sorted(used)}, "rows": rows}, file, indent=1)
     print("%s: %d kernels for %d rows" % (options.output, len(used), len(rows)))
+
+
+def read_configurations(path):
+    """Kernels by name, and those of each row."""
+    with inputs.reading(path, inputs.CONFIGURATIONS) as file:
+        told = json.load(file)
+        return {"kernels": {name: {**kernel, "config": kernel["config"]} for name, kernel in told["kernels"].items()}, "rows": dict(told["rows"])}
 
 
 def fastest(path, kernels):
     """The GPU's name, and for each shape (us, config) of what was fastest. Kernels that need more than their
     configuration to be made or launched are not what a configuration gives."""
     plain = {name: kernel["config"] for name, kernel in kernels.items() if set(kernel) == {"config"}}
-    with open(path, encoding="utf-8", newline="") as file:
+    with inputs.reading(path, inputs.RESULTS) as file:
         measured = [row for row in csv.DictReader(file) if row["peer"] == chooser.OURS]
+        right = [(tuple(int(row[key]) for key in "mnk"), float(row["us"]), row["configuration"]) for row in measured if row["right"] == "True" and row["us"]]
+        gpu = measured[0]["gpu"] if measured else None
     plain.update({row["configuration"]: row["configuration"] for row in measured if row["configuration"].startswith("tile = ")})  # a survey's
     left_out = {row["configuration"] for row in measured} - set(plain)
     if left_out:
         print("tune.py: not configurations to choose, so left out: " + ", ".join(sorted(left_out)), file=sys.stderr)
     best = {}
-    for row in measured:
-        if row["right"] != "True" or not row["us"] or row["configuration"] in left_out:
+    for shape, us, name in right:
+        if name in left_out:
             continue
-        one = (float(row["us"]), chooser.normal(plain[row["configuration"]]))
-        shape = tuple(int(row[key]) for key in "mnk")
+        one = (us, chooser.normal(plain[name]))
         best[shape] = min(best.get(shape, one), one, key=lambda pair: pair[0] * (1 if PROGRAMMATIC in pair[1] else SERIAL_LOSES))
     if not best:
-        sys.exit("tune.py: %s has no right measurement of ours" % path)
-    return measured[0]["gpu"], best
+        inputs.fail(path, "has no right measurement of ours", inputs.RESULTS)
+    return gpu, best
 
 
 def read_table(path, chip):
     """A table that is there already, or an empty one."""
     if not os.path.exists(path):
         return {"entries": []}
-    with open(path, encoding="utf-8") as file:
-        table = json.load(file)
+    table = load_table(path)
     if table["chip"] != chip:
-        sys.exit("tune.py: %s is for %s, not for %s: name another file" % (path, table["chip"], chip))
+        raise inputs.InputError("%s is for %s, not for %s: name another file" % (path, table["chip"], chip))
     return table
+
+
+def load_table(path):
+    with inputs.reading(path, inputs.TABLE) as file:
+        table = json.load(file)
+        return {**table, "chip": table["chip"], "gpu": table["gpu"], "entries": [{**one, "us": one["us"], "config": one["config"]} for one in table["entries"]]}
 
 
 def print_table(table, path):
@@ -134,19 +137,18 @@ def print_table(table, path):
         text = json.dumps(table[key]) if lines is None else "[\n  %s\n]" % ",\n  ".join(map(json.dumps, lines))
         texts.append("%s: %s" % (json.dumps(key), text))
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
+    with inputs.writing(path) as file:
         file.write("{%s}\n" % ", ".join(texts))
 
 
 def write_table(options):
-    with open(options.configurations, encoding="utf-8") as file:
-        gpu, best = fastest(options.csv, json.load(file)["kernels"])
+    gpu, best = fastest(options.csv, read_configurations(options.configurations)["kernels"])
     if options.most_us:
         best = {shape: one for shape, one in best.items() if one[0] <= options.most_us and shape in known_rows()}
     path = options.output or os.path.join(HERE, "tuned", gpu.split()[1].lower() + ".json")
     table = read_table(path, options.chip)
     if table.get("gpu", gpu) != gpu:
-        sys.exit("tune.py: %s is of an %s, not of an %s: name another file" % (path, table["gpu"], gpu))
+        raise inputs.InputError("%s is of an %s, not of an %s: name another file" % (path, table["gpu"], gpu))
     entries = {(one["m"], one["n"], one["k"]): (one["us"], one["config"]) for one in table["entries"]}
     entries.update(best)
     table.update(chip=options.chip, gpu=gpu, entries=[{"m": m, "n": n, "k": k, "config": config, "us": us}
@@ -177,4 +179,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    inputs.run(main)

@@ -11,9 +11,10 @@ usage: verifier.py FP8-OPT
 """
 
 import re
-import subprocess
 import sys
 import tempfile
+
+import inputs
 
 RUNS = 5
 GOAL_S = 1.0  # 100,000 ops, 10,000 handles
@@ -112,10 +113,7 @@ SHAPES = [chain, together, diamonds, loops, carried, arms]
 
 def parse_time(command):
     """The seconds that fp8-opt takes to parse, by its own timer."""
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        sys.exit("error: %s\n%s" % (" ".join(command), result.stderr[:2000]))
-    return float(re.search(r"([\d.]+) \([ \d.]+%\)  Parser", result.stderr)[1])
+    return float(re.search(r"([\d.]+) \([ \d.]+%\)  Parser", inputs.run_tool(command, option="FP8-OPT", stream="stderr"))[1])
 
 
 def verify_time(tool, text, directory):
@@ -129,6 +127,9 @@ def verify_time(tool, text, directory):
 
 
 def main():
+    if len(sys.argv) != 2:
+        print(__doc__.strip().splitlines()[-1], file=sys.stderr)
+        return 2
     tool, = sys.argv[1:]
     status = 0
     print("verifier, seconds for %s handles, and lines of the second (goal %.1f s); growth from the first to the last"
@@ -147,4 +148,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    inputs.run(main)

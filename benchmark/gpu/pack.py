@@ -17,13 +17,16 @@ import table
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
+sys.path.append(os.path.dirname(HERE))
+import inputs  # pylint: disable=wrong-import-position
+
 CHIP = "sm_90a"
 LIBRARY = "libfp8runtime.so"
 MARK = "rows.csv"
 
 
 def fail(text):
-    sys.exit("pack.py: " + text)
+    raise inputs.InputError(text)
 
 
 def command(arguments):
@@ -109,7 +112,11 @@ def main():
     # Only ever a folder that this made.
     if os.path.exists(directory) and os.listdir(directory) and not os.path.exists(os.path.join(directory, MARK)):
         fail("%s is there already and no packed folder: name another" % directory)
-    configurations = table.read_configurations(options.configurations)
+    with inputs.reading(options.configurations, inputs.CONFIGURATIONS):
+        configurations = table.read_configurations(options.configurations)
+    library = os.path.join(options.build, "lib", LIBRARY)
+    if not os.path.exists(library):
+        fail("%s: there is no such library; build it, or name its folder by --build" % library)
     shutil.rmtree(directory, ignore_errors=True)
     os.makedirs(directory)
     shutil.copy(os.path.join(HERE, MARK), directory)  # marks the folder as made here, also if something then fails
@@ -120,7 +127,7 @@ def main():
     shutil.copy(options.configurations, os.path.join(directory, "configurations.json"))
     shutil.copy(os.path.join(HERE, "run.py"), os.path.join(directory, "run"))
     os.chmod(os.path.join(directory, "run"), 0o755)
-    shutil.copy(os.path.join(options.build, "lib", LIBRARY), directory)
+    shutil.copy(library, directory)
     made, failed = make_kernels(configurations, table.read_rows(os.path.join(HERE, MARK)),
                                 os.path.join(directory, "kernels"),
                                 options.fp8_opt or os.path.join(options.build, "bin", "fp8-opt"))
@@ -130,4 +137,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    inputs.run(main)

@@ -90,7 +90,7 @@ class Plots(unittest.TestCase):
 
     def test_errors(self):
         result, image = self.plot("date,gpu,seed,m,n,k,peer,us\n")
-        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.returncode, 2)
         self.assertIn("has no measurement; give a file that every_m.py wrote", result.stderr)
         self.assertIsNone(image)
         self.assertEqual(self.run_plot().stderr, "usage: plot_every_m.py RESULTS.csv OUT.svg\n")

@@ -88,8 +88,8 @@ class Program(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 file.write("m,n,k,peer,us,right,gpu\n1,2,3,fp8,1.0,True,G\n")
             result = self.run_plot(path, output)
-            self.assertEqual(result.returncode, 1)
-            self.assertIn("error: %s: there is no column 'date'; give a file of results" % path, result.stderr)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("error: %s: has no 'date'; give a file of results" % path, result.stderr)
             with open(path, "w", encoding="utf-8") as file:
                 file.write("m,n,k,peer,us,right,gpu,date\n1,2,3,fp8,1.0,True,G,2026\n")
             self.assertIn("error: no row of rows.csv was measured", self.run_plot(path, output).stderr)
