@@ -11,11 +11,13 @@
 using namespace fp8::check;
 namespace cl = llvm::cl;
 
+/// --help shows these, and none of what LLVM's libraries add.
+static cl::OptionCategory category("Options of fp8-check-proof");
 static cl::opt<std::string> file(cl::Positional, cl::Required,
-                                 cl::desc("CERTIFICATE"));
+                                 cl::desc("CERTIFICATE"), cl::cat(category));
 static cl::opt<std::string>
     ptx("ptx", cl::desc("the PTX that the certificate must be of"),
-        cl::value_desc("file"));
+        cl::value_desc("file"), cl::cat(category));
 
 static const char *const kAssumptions[] = {
     "issued copies and products complete, and every warp is scheduled",
@@ -77,6 +79,7 @@ static void checkVersion(const Json &certificate) {
 }
 
 int main(int argc, char **argv) {
+  cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "fp8-check-proof, fp8 " FP8_VERSION "\n";
     cl::PrintVersionMessage();
