@@ -6,7 +6,9 @@
 #include "Outline.h"
 #include "Walk.h"
 
-#include <stdexcept>
+#include <atomic>
+#include <exception>
+#include <thread>
 
 using namespace fp8;
 using namespace fp8::prooftext;
@@ -126,6 +128,53 @@ void WarpWalker::walk(unsigned rank, unsigned warp) {
   }
 }
 
+/// Walks all warps of a role in all CTAs, on the threads of the host. What is
+/// found, and its order, do not depend on them.
+static void walkWarps(const Code &code, const Counters &counters,
+                      const KernelScript &kernel, const Script &script,
+                      Comparison &result) {
+  struct Found {
+    Comparison its;
+    std::exception_ptr error;
+  };
+  std::vector<Found> found(size_t(kernel.clusterSize) * script.warps);
+  std::atomic<size_t> next = 0, firstBad = found.size();
+  auto work = [&] {
+    for (size_t i; (i = next++) < found.size() && i < firstBad;) {
+      try {
+        WarpWalker(code, counters, kernel, script, found[i].its)
+            .walk(unsigned(i / script.warps),
+                  script.firstWarp + unsigned(i % script.warps));
+      } catch (...) {
+        found[i].error = std::current_exception();
+      }
+      if (!found[i].error && found[i].its.agrees())
+        continue;
+      for (size_t bad = firstBad; i < bad;)
+        firstBad.compare_exchange_weak(bad, i);
+    }
+  };
+  size_t most = std::min(
+      found.size(), size_t(std::max(1u, std::thread::hardware_concurrency())));
+  std::vector<std::thread> others;
+  while (others.size() + 1 < most)
+    others.emplace_back(work);
+  work();
+  for (std::thread &other : others)
+    other.join();
+  for (Found &one : found) {
+    if (one.error)
+      std::rethrow_exception(one.error);
+    result.states += one.its.states;
+    result.events += one.its.events;
+    if (one.its.agrees())
+      continue;
+    result.mismatches = std::move(one.its.mismatches);
+    result.obstacle = std::move(one.its.obstacle);
+    return;
+  }
+}
+
 /// By step of the text: whether threads of the role may come there.
 static std::vector<bool> findReached(const Code &code, const Counters &counters,
                                      const KernelScript &kernel,
@@ -178,10 +227,8 @@ static Comparison compareKernel(const sim::PTXModule &module,
     Code code = readCode(module.ast(), *function, kernel.clusterSize,
                          findReached(all, ofAll, kernel, script));
     Counters counters(code);
-    WarpWalker walker(code, counters, kernel, script, result);
-    for (unsigned rank = 0; rank < kernel.clusterSize; ++rank)
-      for (unsigned warp = 0; warp < script.warps && result.agrees(); ++warp)
-        walker.walk(rank, script.firstWarp + warp);
+    if (result.agrees())
+      walkWarps(code, counters, kernel, script, result);
   }
   return result;
 }

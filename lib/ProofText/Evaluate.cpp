@@ -79,6 +79,7 @@ static uint64_t compute(const CodeStep &step, const std::vector<uint64_t> &s) {
 static Number evaluateWhole(const CodeStep &step,
                             const std::vector<Number> &s) {
   std::vector<uint64_t> values;
+  values.reserve(s.size());
   for (const Number &source : s) {
     auto value = source.get(getMask(step.width));
     if (!value)

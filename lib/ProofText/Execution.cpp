@@ -66,6 +66,7 @@ Number Execution::getValue(const State &state, const Source &source) const {
 
 Number Execution::compute(const State &state, const CodeStep &step) const {
   std::vector<Number> sources;
+  sources.reserve(step.sources.size());
   for (const Source &source : step.sources)
     sources.push_back(getValue(state, source));
   switch (step.op) {
@@ -317,23 +318,44 @@ void fp8::prooftext::mix(StateKey &key, uint64_t word) {
   key.second ^= key.second >> 31;
 }
 
+/// Mixes a value. Of most, nothing or only bits are known: `parts` says what is
+/// mixed.
+static void mixValue(StateKey &key, const Value &value, uint64_t &parts) {
+  const Number &number = value.number;
+  const bool hasBits = number.known,
+             hasMore = number.range.low || number.range.high != ~uint64_t(0) ||
+                       value.symbol >= 0;
+  parts = parts << 2 | uint64_t(hasBits) << 1 | uint64_t(hasMore);
+  if (hasBits) {
+    mix(key, number.value);
+    mix(key, number.known);
+  }
+  if (hasMore) {
+    mix(key, number.range.low);
+    mix(key, number.range.high);
+    mix(key, uint64_t(uint32_t(value.symbol)) << 32 | value.offset);
+  }
+}
+
 StateKey Execution::getKey(State &state) const {
   StateKey key{state.at, state.positions.size()};
   uint32_t block = code.blockOf[state.at];
+  uint64_t parts = 0;
+  unsigned count = 0;
   for (uint32_t place : code.livePlaces[block]) {
     uint64_t live = code.live[block][place];
-    Value &value = state.values[place];
+    Value value = state.values[place];
     value.number = value.number.restricted(live);
     if (value.number.known == live)
       value.symbol = -1;
     if (value.symbol < 0)
       value.offset = 0;
-    mix(key, value.number.value);
-    mix(key, value.number.known);
-    mix(key, value.number.range.low);
-    mix(key, value.number.range.high);
-    mix(key, uint64_t(uint32_t(value.symbol)) << 32 | value.offset);
+    mixValue(key, value, parts);
+    state.values[place] = value;
+    if (++count % 32 == 0)
+      mix(key, parts);
   }
+  mix(key, parts);
   return key;
 }
 

@@ -65,6 +65,7 @@ static Range evaluateShift(const CodeStep &step, const Range &a,
 Range fp8::prooftext::evaluateRange(const CodeStep &step,
                                     const std::vector<Number> &sources) {
   std::vector<Range> s;
+  s.reserve(sources.size());
   for (const Number &source : sources) {
     s.push_back(source.getRange(step.width));
     if (s.back().isEmpty())
