@@ -37,7 +37,8 @@ private:
     if (atom.kind == AtomKind::Opaque) {
       bool isData = atoms.getExpressions().getName(atom.number).isData;
       (isData ? data : functions).insert(id);
-      if (!isData && stopsAtFunctions)
+      // An element may be any number, wherever it lies.
+      if (isData || stopsAtFunctions)
         return;
     }
     addOperands(id);
