@@ -236,7 +236,10 @@ void RoleWalker::findNeeded(RoleOp role) {
     if (!op->getNumRegions() || isa<FunctionOpInterface>(op) ||
         (op == role && argument.getOwner()->isEntryBlock()))
       continue;
-    // A value of an op without steps is not followed.
+    // Of ops without steps, branches that threads take together are followed.
+    if (isa<scf::IfOp, scf::IndexSwitchOp>(op) && role->isAncestor(op) &&
+        isUniform(op) && active.insert(op).second)
+      needOf(op, worklist);
     if (op == role || isActive(op))
       for (Value source : getForwarded(value))
         need(source, worklist);
