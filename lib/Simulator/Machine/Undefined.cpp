@@ -142,6 +142,31 @@ void Warp::takeLeft() {
   left.clear();
 }
 
+void Warp::setUndefined(uint32_t row, uint32_t lanes, OriginId origin) {
+  forLanes(lanes, [&](int lane) {
+    undefined.set(row, lane, UndefinedBits::all(origin));
+  });
+  ready[row] &= ~lanes;
+}
+
+bool Warp::isFromUndefined(uint32_t row, uint32_t lanes) const {
+  bool all = true;
+  forLanes(lanes,
+           [&](int lane) { all &= undefined.find(row, lane) != nullptr; });
+  return all;
+}
+
+void Warp::land(uint32_t row, bool adds) {
+  ready[row] = ~0u;
+  if (undefined.empty())
+    return;
+  if (!adds)
+    undefined.forget(row);
+  for (int lane = 0; lane < 32 && adds; ++lane)
+    if (undefined.find(row, lane))
+      ready[row] &= ~(1u << lane);
+}
+
 void Warp::leaveAll(const Inst &inst, int lane, OriginId origin) {
   UndefinedBits all = UndefinedBits::all(origin);
   const Program &program = machine.program;

@@ -142,6 +142,13 @@ public:
   void leaveUndefined(uint32_t row, int lane, const UndefinedBits &bits) {
     left.push_back({row, false, lane, bits});
   }
+  /// Undefined data was written to these lanes of a register.
+  void setUndefined(uint32_t row, uint32_t lanes, OriginId origin);
+  /// Whether undefined data was written to all of these lanes.
+  bool isFromUndefined(uint32_t row, uint32_t lanes) const;
+  /// All lanes of a register were written; what was undefined of it still is
+  /// where something was added.
+  void land(uint32_t row, bool adds);
   /// A register that is undefined or in flight, and used.
   void reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
                        bool write);

@@ -8,6 +8,7 @@
 
 #include "Memory/Async.h"
 #include "Memory/Clocks.h"
+#include "Memory/Undefined.h"
 
 #include <array>
 #include <cstdint>
@@ -48,7 +49,18 @@ struct WgmmaState {
   /// Operations that no wait_group has covered; they own their registers.
   struct Flight {
     const Inst *inst;
-    uint32_t number; ///< `issued`, with it
+    uint32_t number;  ///< `issued`, with it
+    uint32_t results; ///< of its registers, those of D come first
+    bool adds;        ///< to D
+    /// Lanes of registers of D that its operands leave undefined.
+    struct Undefined {
+      uint32_t row, lanes;
+      OriginId origin;
+    };
+    std::vector<Undefined> undefined;
+
+    /// D has been written.
+    void land(Warp &warp, const uint32_t *rows) const;
   };
   std::vector<Flight> flights;
   /// By row: 1 + `fences` when an instruction that is no wgmma last used it.

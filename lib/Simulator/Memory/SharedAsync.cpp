@@ -61,10 +61,10 @@ findInUse(const UndefinedPlaces &places, const SharedRun &run) {
 
 bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
                               const Footprint &footprint, AccessTag tag,
-                              int64_t pipe, Proxy proxy) {
+                              int64_t pipe, Proxy proxy, bool *undefined) {
   if (!isClear(footprint)) {
     for (const SharedRun &run : footprint.runs())
-      if (!checkAsync(warp, inst, lane, run, tag, pipe, proxy) ||
+      if (!checkAsync(warp, inst, lane, run, tag, pipe, proxy, undefined) ||
           context.stopped)
         return false;
     return true;
@@ -75,7 +75,8 @@ bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
         !good.write.none() &&
         shadow.markReadOf(good.write, run.begin, run.size, tag))
       continue;
-    checkParts(warp, inst, lane, run, tag, proxy, Obstacle::None, good);
+    checkParts(warp, inst, lane, run, tag, proxy, Obstacle::None, good,
+               undefined);
     if (context.stopped)
       return false;
   }
@@ -84,13 +85,20 @@ bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
 
 void SharedMemory::checkParts(WarpOrder &warp, const Inst &inst, int lane,
                               const SharedRun &run, AccessTag tag, Proxy proxy,
-                              Obstacle met, InOrder &good) {
+                              Obstacle met, InOrder &good, bool *finds) {
   bool told = met == Obstacle::InUse; // one error an access
+  auto meetUndefined = [&](uint32_t at) {
+    if (finds) {
+      *finds = true;
+      return;
+    }
+    reportUndefined(warp, inst, lane, at);
+    told = true;
+  };
   if (run.write && !run.combines) {
     undefined.clear(run.begin, run.size);
   } else if (auto *place = findInUse(undefined, run); place && !told) {
-    reportUndefined(warp, inst, lane, place->first);
-    told = true;
+    meetUndefined(place->first);
   }
   auto readsAreGood = [&](const Accesses &part) {
     const std::vector<AccessTag> &others = shadow.others(part);
@@ -101,10 +109,8 @@ void SharedMemory::checkParts(WarpOrder &warp, const Inst &inst, int lane,
   shadow.eachPart(
       run.begin, run.size, run.used,
       [&](uint32_t at, uint32_t, Accesses &part) {
-        if ((!run.write || run.combines) && part.write.none() && !told) {
-          reportUndefined(warp, inst, lane, at);
-          told = true;
-        }
+        if ((!run.write || run.combines) && part.write.none() && !told)
+          meetUndefined(at);
         // Those that combine, in the same phase, are atomic.
         const bool joins =
             run.combines && part.write.agent() == tag.agent() &&

@@ -61,22 +61,23 @@ public:
   /// An asynchronous operation of `warp` is about to be issued that reads or
   /// writes this run: bounds, ownership, happens-before and proxy fences. `tag`
   /// is what the access is recorded as. `pipe`: operations of the same pipe are
-  /// ordered.
+  /// ordered. `undefined` becomes true where the operation finds undefined
+  /// data; if it is null, that is an error.
   bool checkAsync(WarpOrder &warp, const Inst &inst, int lane,
                   const SharedRun &run, AccessTag tag, int64_t pipe,
-                  Proxy proxy) {
+                  Proxy proxy, bool *undefined = nullptr) {
     Obstacle met =
         findObstacle(warp, inst, lane, run.begin, run.size, run.write, pipe);
     InOrder good;
     if (met != Obstacle::Bounds)
-      checkParts(warp, inst, lane, run, tag, proxy, met, good);
+      checkParts(warp, inst, lane, run, tag, proxy, met, good, undefined);
     return met != Obstacle::Bounds;
   }
   /// The same of all runs, up to the first that is wrong or that stops the
   /// machine.
   bool checkAsync(WarpOrder &warp, const Inst &inst, int lane,
                   const Footprint &footprint, AccessTag tag, int64_t pipe,
-                  Proxy proxy);
+                  Proxy proxy, bool *undefined = nullptr);
   /// The operation owns the bytes from its issue to its completion.
   void own(const Footprint &footprint, const AsyncOp &op);
   void disown(const Footprint &footprint, const AsyncOp &op);
@@ -149,7 +150,7 @@ private:
   /// What remains of checkAsync().
   void checkParts(WarpOrder &warp, const Inst &inst, int lane,
                   const SharedRun &run, AccessTag tag, Proxy proxy,
-                  Obstacle met, InOrder &good);
+                  Obstacle met, InOrder &good, bool *finds);
   bool ordered(const WarpOrder &warp, AccessTag tag) const;
   /// Whether an access of `warp` is no race with that one: it comes after, or
   /// the two are morally strong.

@@ -172,19 +172,25 @@ Flow fp8::sim::bulkStore(Warp &w, const Inst &i, uint32_t mask) {
         }))
       return;
     Warp *warp = &w;
-    issueStore(w, i, l, o.source, o.bytes, {o.target, o.bytes}, reduces,
-               [warp, &i, &copy, l, o, reduces,
-                mask](const uint8_t *from, const GlobalActor &actor) {
-                 allRuns(mask, o.bytes, [&](uint32_t at, uint32_t bytes) {
-                   uint8_t *to = warp->machine.accessGlobal(
-                       *warp, i, l, actor, o.target + at, bytes, true,
-                       reduces ? nullptr : from + at);
-                   if (to)
-                     reduceBytes(copy.type, copy.reduction, to, from + at,
-                                 bytes);
-                   return to != nullptr;
-                 });
-               });
+    issueStore(
+        w, i, l, o.source, o.bytes, {o.target, o.bytes}, reduces,
+        [&](const SourceVisitor &visit) {
+          allRuns(mask, o.bytes, [&](uint32_t at, uint32_t bytes) {
+            visit(at, bytes);
+            return true;
+          });
+        },
+        [warp, &i, &copy, l, o, reduces, mask](const uint8_t *from,
+                                               const GlobalActor &actor) {
+          allRuns(mask, o.bytes, [&](uint32_t at, uint32_t bytes) {
+            uint8_t *to = warp->machine.accessGlobal(
+                *warp, i, l, actor, o.target + at, bytes, true,
+                reduces ? nullptr : from + at);
+            if (to)
+              reduceBytes(copy.type, copy.reduction, to, from + at, bytes);
+            return to != nullptr;
+          });
+        });
   });
   return Flow::Next;
 }

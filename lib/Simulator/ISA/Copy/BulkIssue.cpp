@@ -127,9 +127,31 @@ void fp8::sim::issueLoad(Warp &w, const Inst &i, int lane, const BulkLoad &load,
       return;
 }
 
+/// Reports the first undefined byte that a store writes, if there is one.
+static void
+reportWritten(Warp &w, const Inst &i, int lane, SharedMemory &shared,
+              uint32_t source,
+              const std::function<void(const SourceVisitor &visit)> &writes) {
+  constexpr uint32_t kMost = UndefinedPart::kMostBytes;
+  bool told = false;
+  writes([&](uint32_t offset, uint32_t bytes) {
+    for (uint32_t at = 0; at < bytes && !told; at += kMost) {
+      UndefinedPart part;
+      shared.findUndefined(i, source + offset + at, std::min(kMost, bytes - at),
+                           part);
+      if (!part.bytes)
+        continue;
+      shared.reportUndefined(w, i, lane,
+                             source + offset + at + part.firstByte());
+      told = true;
+    }
+  });
+}
+
 void fp8::sim::issueStore(
     Warp &w, const Inst &i, int lane, uint64_t source, uint32_t bytes,
     const StoreTarget &target, bool reduces,
+    const std::function<void(const SourceVisitor &visit)> &writes,
     std::function<void(const uint8_t *, const GlobalActor &)> write) {
   Machine &m = w.machine;
   Cta *cta;
@@ -138,10 +160,13 @@ void fp8::sim::issueStore(
     return;
   uint32_t time = ++w.bulkTime;
   SharedRun run{offset, bytes, false};
+  bool finds = false;
   if (!cta->shared.checkAsync(w, i, lane, run,
                               AccessTag(w.agent(Role::BulkRead), time, i.index),
-                              -1, Proxy::Async))
+                              -1, Proxy::Async, &finds))
     return;
+  if (finds)
+    reportWritten(w, i, lane, cta->shared, offset, writes);
   ++m.report.statistics.tmaStores;
   m.report.statistics.tmaStoreBytes += bytes;
   if (m.timing)

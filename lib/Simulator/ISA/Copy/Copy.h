@@ -73,12 +73,18 @@ using BulkRead = std::function<void(const SharedPlace &, const GlobalActor &)>;
 void issueLoad(Warp &warp, const Inst &inst, int lane, const BulkLoad &load,
                BulkRead read);
 
+/// Is shown `bytes` of a store's source from `offset` on.
+using SourceVisitor = std::function<void(uint32_t offset, uint32_t bytes)>;
+
 /// Issues a copy of `bytes` from shared memory at `source`, as part of the
 /// lane's open bulk group. `write` is given its bytes and the actor that writes
-/// them; `reduces`: by a reduction, whose accesses are strong.
+/// them; `reduces`: by a reduction, whose accesses are strong. Undefined bytes
+/// are an error if `writes` shows a run of bytes of the source with them: those
+/// that are written.
 void issueStore(
     Warp &warp, const Inst &inst, int lane, uint64_t source, uint32_t bytes,
     const StoreTarget &target, bool reduces,
+    const std::function<void(const SourceVisitor &visit)> &writes,
     std::function<void(const uint8_t *, const GlobalActor &)> write);
 
 /// cp.async.bulk of all kinds.

@@ -262,6 +262,20 @@ private:
   }
 };
 
+/// Shows the pieces of a box that a store writes.
+class WrittenPieces : public BoxVisitor {
+public:
+  explicit WrittenPieces(const SourceVisitor &visit) : visit(visit) {}
+
+  void run(uint64_t, uint32_t shared, uint32_t bytes) override {
+    visit(shared, bytes);
+  }
+  void fill(uint32_t, uint32_t) override {}
+
+private:
+  const SourceVisitor &visit;
+};
+
 /// Writes a lane's box from the bytes of shared memory.
 class BoxStore : public BoxVisitor {
 public:
@@ -348,13 +362,19 @@ Flow fp8::sim::storeTensor(Warp &w, const Inst &i, uint32_t mask) {
     }
     Warp *warp = &w;
     const BoxInside inside = insideOf(box);
-    issueStore(w, i, l, box.shared, box.bytes(),
-               {box.map->globalAddress, inside.bytes, inside.rows}, reduces,
-               [warp, &i, l, box, map = withWholeUnits(*box.map)](
-                   const uint8_t *bytes, const GlobalActor &actor) {
-                 BoxStore visitor(*warp, i, l, map, bytes, actor);
-                 walkBox(map, box.place, box.base(), visitor);
-               });
+    const TensorMap map = withWholeUnits(*box.map);
+    issueStore(
+        w, i, l, box.shared, box.bytes(),
+        {box.map->globalAddress, inside.bytes, inside.rows}, reduces,
+        [&](const SourceVisitor &visit) {
+          WrittenPieces pieces(visit);
+          walkBox(map, box.place, box.base(), pieces);
+        },
+        [warp, &i, l, box, map](const uint8_t *bytes,
+                                const GlobalActor &actor) {
+          BoxStore visitor(*warp, i, l, map, bytes, actor);
+          walkBox(map, box.place, box.base(), visitor);
+        });
   });
   return Flow::Next;
 }

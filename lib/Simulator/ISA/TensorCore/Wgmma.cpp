@@ -30,6 +30,17 @@ Flow commit(Warp &w, const Inst &i, uint32_t) {
   return Flow::Next;
 }
 
+} // namespace
+
+void WgmmaState::Flight::land(Warp &warp, const uint32_t *rows) const {
+  for (uint32_t n = 0; n < results; ++n)
+    warp.land(rows[n], adds);
+  for (const Undefined &its : undefined)
+    warp.setUndefined(its.row, its.lanes, its.origin);
+}
+
+namespace {
+
 /// Gives the registers of completed operations back to the warp, except those
 /// that a later operation owns.
 void landFlights(Warp &w, uint32_t upTo) {
@@ -42,8 +53,10 @@ void landFlights(Warp &w, uint32_t upTo) {
     for (uint32_t n = 0; n < inst.listCount; ++n)
       w.ready[lists[inst.list + n]] = value;
   };
-  for (auto it = flights.begin(); it != rest; ++it)
+  for (auto it = flights.begin(); it != rest; ++it) {
     setReady(*it->inst, ~0u);
+    it->land(w, &lists[it->inst->list]);
+  }
   for (auto it = rest; it != flights.end(); ++it)
     setReady(*it->inst, 0);
   flights.erase(flights.begin(), rest);

@@ -71,12 +71,14 @@ public:
     if (!step || !takeShared(*step))
       return false;
     w.releaseWaits(w.cta.warpgroups[w.id / kWarpgroup].waits);
-    if (m.checksOrder)
-      w.wgmma.flights.push_back({&i, ++w.wgmma.issued});
-    else
-      ++w.wgmma.issued;
+    WgmmaState::Flight flight{&i, ++w.wgmma.issued, form.resultRows(),
+                              operation.accumulate, std::move(undefined)};
     for (uint32_t n = 0; n < i.listCount; ++n)
-      w.ready[m.program.lists[i.list + n]] = m.checksOrder ? 0 : ~0u;
+      w.ready[operation.rows[n]] = m.checksOrder ? 0 : ~0u;
+    if (m.checksOrder)
+      w.wgmma.flights.push_back(std::move(flight));
+    else
+      flight.land(w, operation.rows);
     if (step->warps == kWarpgroup)
       start(*step);
     leaveWarpgroup(w);
@@ -91,6 +93,7 @@ private:
   Machine &m;
   WgmmaOperation operation{};
   std::array<uint64_t, 3> operands{};
+  std::vector<WgmmaState::Flight::Undefined> undefined;
 
   bool bad(ErrorKind kind, const std::string &message, int lane = -1) {
     m.error(kind, "'" + Machine::mnemonic(&i) + "': " + message, &w, &i, lane,
@@ -189,7 +192,11 @@ private:
     for (uint32_t n = 0; n < i.listCount; ++n) {
       uint32_t row = operation.rows[n];
       uint32_t undefined = ~w.ready[row];
-      bool needed = n >= form.resultRows() || operation.accumulate;
+      bool isResult = n < form.resultRows();
+      bool needed = !isResult || operation.accumulate;
+      // A sum with what is undefined already is no less so.
+      if (isResult && !wgmmaOwner(w, row) && w.isFromUndefined(row, undefined))
+        undefined = 0;
       if (undefined && !chained(n) && (needed || wgmmaOwner(w, row))) {
         w.reportUndefined(i, row, undefined, !needed);
         return false;
@@ -224,10 +231,13 @@ private:
     // their writes.
     Warp &first = *w.cta.warps[w.id / kWarpgroup * kWarpgroup];
     AccessTag tag(first.agent(Role::Mma), w.wgmma.issued + 1, i.index);
+    bool finds = false;
     for (const SharedAccess &access : step.shared)
       if (!w.cta.shared.checkAsync(w, i, 0, *access.footprint, tag, -1,
-                                   Proxy::Async))
+                                   Proxy::Async, &finds))
         return false;
+    if (finds)
+      operation.findUndefined(w, i, undefined);
     return true;
   }
 

@@ -47,6 +47,11 @@ struct WgmmaOperation {
   /// Computes the product into the registers.
   void run() const;
 
+  /// What undefined data in shared memory leaves undefined of D in one of the
+  /// warps (WgmmaUndefined.cpp).
+  void findUndefined(Warp &warp, const Inst &inst,
+                     std::vector<WgmmaState::Flight::Undefined> &found) const;
+
 private:
   /// The elements of a row of D, as bits.
   void loadRow(uint32_t row, uint32_t *bits) const;

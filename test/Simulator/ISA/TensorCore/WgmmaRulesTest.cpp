@@ -209,6 +209,34 @@ TEST_F(WgmmaRules, Descriptors) {
               "which nothing has written");
 }
 
+TEST_F(WgmmaRules, AnUndefinedRowOfAIsOneOfD) {
+  // Rows 56 to 63 of A are left out: they are those of the last warp's second
+  // half.
+  const std::string store = "  st.shared.v4.b32 [%r2]",
+                    place = "  add.s64 %d4, %d4, %out;\n";
+  std::string text =
+      replaced(p.text(), store,
+               "  sub.u32 %r13, %r0, 7168;\n  setp.ge.u32 %p3, %r13, 1024;\n"
+               "  @%p3 " +
+                   store.substr(2));
+  expectError(text, ErrorKind::UninitialisedMemory,
+              "which nothing has written");
+  std::string others =
+      replaced(text, place, place + "  setp.lt.u32 %p3, %t, 96;\n");
+  for (uint32_t i : {2, 3, 6, 7}) {
+    std::string line = "st.global.f32 [%d4+" +
+                       std::to_string(i / 4 * 32 + i % 2 * 4 + p.n * 32) + "]";
+    others = replaced(others, "  " + line, "  @%p3 " + line);
+  }
+  expectRight(others);
+  // What is added to stays undefined, in the same rows.
+  std::string again = kFence + p.wgmma() + kCommit + kWait;
+  expectRight(replaced(others, kWait, kWait + again));
+  expectRight(replaced(others, kCommit, p.wgmma() + kCommit));
+  expectError(replaced(text, kWait, kWait + again),
+              ErrorKind::UninitialisedMemory, "which nothing has written");
+}
+
 TEST_F(WgmmaRules, OperandsMustBeDefined) {
   auto with = [&](const std::string &from, const std::string &to,
                   const std::string &message) {
