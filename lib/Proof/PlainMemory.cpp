@@ -125,6 +125,12 @@ static ValueRange getIndices(Operation *access) {
   return cast<memref::StoreOp>(access).getIndices();
 }
 
+static MemRefType getArrayType(Operation *access) {
+  auto load = dyn_cast<memref::LoadOp>(access);
+  return load ? load.getMemRefType()
+              : cast<memref::StoreOp>(access).getMemRefType();
+}
+
 static bool hasUniformIndices(Operation *access, Among among) {
   return llvm::all_of(getIndices(access),
                       [among](Value index) { return isUniform(index, among); });
@@ -137,16 +143,13 @@ static bool writesOneValue(Operation *write, Among among) {
 
 /// True if elements of different indices lie in different places.
 static bool hasDistinctElements(Operation *access) {
-  auto load = dyn_cast<memref::LoadOp>(access);
-  MemRefType type = load ? load.getMemRefType()
-                         : cast<memref::StoreOp>(access).getMemRefType();
+  MemRefType type = getArrayType(access);
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (type.getLayout().isIdentity())
-    return true;
-  return succeeded(type.getStridesAndOffset(strides, offset)) &&
-         strides.size() == 1 && strides[0] &&
-         !ShapedType::isDynamic(strides[0]);
+  return type.getLayout().isIdentity() ||
+         (succeeded(type.getStridesAndOffset(strides, offset)) &&
+          strides.size() == 1 && strides[0] &&
+          !ShapedType::isDynamic(strides[0]));
 }
 
 /// True if each lane writes an element of its own: one index differs between
@@ -192,16 +195,11 @@ static bool areOfOneThreadEach(ArrayRef<Operation *> accesses,
   };
   if (!llvm::all_of(accesses, isOfArray))
     return false;
-  auto getType = [](Operation *access) {
-    auto load = dyn_cast<memref::LoadOp>(access);
-    return load ? load.getMemRefType()
-                : cast<memref::StoreOp>(access).getMemRefType();
-  };
   return llvm::any_of(
-      llvm::seq<int64_t>(0, getType(accesses.front()).getRank()),
+      llvm::seq<int64_t>(0, getArrayType(accesses.front()).getRank()),
       [&](int64_t axis) {
         return llvm::all_of(accesses, [&](Operation *access) {
-          return getType(access).getLayout().isIdentity() &&
+          return getArrayType(access).getLayout().isIdentity() &&
                  tellsThread(getIndices(access)[axis], numThreads);
         });
       });
@@ -238,8 +236,8 @@ bool PlainMemory::addRisingRule(const ArrayUse &use) {
   Operation *write = use.writes.front();
   if (use.getAll().size() > 1 || getIndices(write).empty() ||
       !write->getParentOfType<RoleOp>() ||
-      !hasUniformIndices(write, Among::Warps) ||
-      !hasDistinctElements(write) || !writesOneValue(write, Among::Warps))
+      !hasUniformIndices(write, Among::Warps) || !hasDistinctElements(write) ||
+      !writesOneValue(write, Among::Warps))
     return false;
   if (!isTurnOfOnlyLoop(write))
     rules[write] = {};
