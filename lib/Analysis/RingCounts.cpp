@@ -2,6 +2,7 @@
 // What the barriers of a kernel's rings wait for: arrivals and bytes.
 
 #include "fp8/Analysis/KernelPlan.h"
+#include "fp8/IR/ArgumentAccess.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -243,6 +244,13 @@ KernelPlan::checkHandoffThreads(FunctionOpInterface kernel) const {
   return failure(result.wasInterrupted());
 }
 
+/// True if the launch decides how many bytes the copy moves. They are told
+/// beside it, not with those of other copies.
+static bool isOfLaunch(TileCopyOpInterface copy) {
+  auto load = dyn_cast<TmaLoadOp>(copy.getOperation());
+  return load && getBoxBytes(load.getMap());
+}
+
 void KernelPlan::planStages() {
   for (auto &[stage, use] : flow->getStageUses()) {
     StagePlan plan;
@@ -256,7 +264,8 @@ void KernelPlan::planStages() {
       Block *block = use.acquires.front()->getBlock();
       auto isInBlock = [&](Operation *op) { return op->getBlock() == block; };
       plan.bytesAtAcquire = llvm::all_of(use.copies, isInBlock) &&
-                            llvm::all_of(use.handOvers, isInBlock);
+                            llvm::all_of(use.handOvers, isInBlock) &&
+                            llvm::none_of(use.copies, isOfLaunch);
     }
     stages[stage] = plan;
   }

@@ -24,6 +24,7 @@ static constexpr int64_t manifestVersionWithWaits = 3;
 static constexpr int64_t manifestVersionWithProfile = 4;
 static constexpr int64_t manifestVersionWithConstants = 5;
 static constexpr int64_t manifestVersionWithConstancy = 6;
+static constexpr int64_t manifestVersionWithBoxes = 7;
 static constexpr StringLiteral producer = "fp8 " FP8_VERSION;
 /// A cluster of more CTAs than this needs the launcher's consent
 /// (CUDA driver API, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED).
@@ -326,6 +327,8 @@ FailureOr<std::string> mlir::fp8::emitManifest(gpu::LaunchFuncOp launch,
       manifest["version"] = manifestVersionWithConstants;
   if (!host->getOps<IsConstantOp>().empty())
     manifest["version"] = manifestVersionWithConstancy;
+  if (!host->getOps<FitRowsOp>().empty())
+    manifest["version"] = manifestVersionWithBoxes;
   std::string text;
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}", llvm::json::Value(std::move(manifest))) << "\n";

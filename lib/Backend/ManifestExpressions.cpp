@@ -161,6 +161,49 @@ ManifestExpressions::translateMetadata(OpResult result) {
                       : getStride(*argument, index - rank);
 }
 
+FailureOr<llvm::json::Value> ManifestExpressions::getRows(TensorMapOp map) {
+  if (Value rows = map.getRows())
+    return getExpression(rows, map);
+  FailureOr<BlockArgument> argument = getArgument(map.getSource(), map);
+  if (failed(argument))
+    return failure();
+  return getDim(*argument, map.getMap().getType().getRank() - 2);
+}
+
+FailureOr<llvm::json::Value> ManifestExpressions::getBoxRows(TensorMapOp map,
+                                                             bool fits) {
+  // Those of a swizzle atom.
+  constexpr int64_t kStep = 8;
+  int64_t most = map.getMap().getType().getTile().getRows();
+  if (!fits || most <= kStep)
+    return llvm::json::Value(most);
+  FailureOr<llvm::json::Value> rows = getRows(map);
+  if (failed(rows))
+    return failure();
+  if (std::optional<int64_t> known = rows->getAsInteger())
+    return llvm::json::Value(
+        std::clamp<int64_t>(llvm::alignTo(*known, kStep), kStep, most));
+  llvm::json::Value atoms = Object{{"ceildiv", Array{*rows, kStep}}};
+  llvm::json::Value whole = Object{{"mul", Array{std::move(atoms), kStep}}};
+  llvm::json::Value some = Object{{"max", Array{std::move(whole), kStep}}};
+  return llvm::json::Value(Object{{"min", Array{std::move(some), most}}});
+}
+
+FailureOr<llvm::json::Value>
+ManifestExpressions::translateBoxBytes(BoxBytesOp op) {
+  auto fit = op.getMap().getDefiningOp<FitRowsOp>();
+  auto map = (fit ? fit.getMap() : op.getMap()).getDefiningOp<TensorMapOp>();
+  if (!map)
+    return reportUnexpressible(op, op);
+  FailureOr<llvm::json::Value> rows = getBoxRows(map, bool(fit));
+  if (failed(rows))
+    return failure();
+  int64_t rowBytes = op.getMap().getType().getTile().getRowBytes();
+  if (std::optional<int64_t> known = rows->getAsInteger())
+    return llvm::json::Value(*known * rowBytes);
+  return llvm::json::Value(Object{{"mul", Array{std::move(*rows), rowBytes}}});
+}
+
 FailureOr<llvm::json::Value> ManifestExpressions::translate(Value value,
                                                             Operation *user) {
   if (++nodes > maxNodes)
@@ -202,6 +245,8 @@ FailureOr<llvm::json::Value> ManifestExpressions::translate(Value value,
              << rank;
     return getDim(*argument, *axis);
   }
+  if (auto bytes = dyn_cast<BoxBytesOp>(op))
+    return translateBoxBytes(bytes);
   if (isa<MultiprocessorCountOp>(op))
     return llvm::json::Value(Object{{"device", "multiprocessor_count"}});
   if (!getOperatorName(op).empty())

@@ -5,6 +5,7 @@
 #define FP8_LIB_TARGET_MANIFESTEXPRESSIONS_H
 
 #include "fp8/Analysis/NonNegative.h"
+#include "fp8/IR/Fp8.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -37,7 +38,13 @@ public:
   llvm::json::Value getDim(BlockArgument argument, int64_t axis) const;
   llvm::json::Value getStride(BlockArgument argument, int64_t axis) const;
 
+  /// The rows of a map's matrices, and those of its boxes; `fits`: these have
+  /// no more than a matrix (fp8.fit_rows).
+  FailureOr<llvm::json::Value> getRows(TensorMapOp map);
+  FailureOr<llvm::json::Value> getBoxRows(TensorMapOp map, bool fits);
+
 private:
+  FailureOr<llvm::json::Value> translateBoxBytes(BoxBytesOp op);
   FailureOr<llvm::json::Value> translate(Value value, Operation *user);
   bool isExact(Operation *op);
   FailureOr<llvm::json::Value> translateOperator(Operation *op);

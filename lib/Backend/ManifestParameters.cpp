@@ -148,7 +148,8 @@ LogicalResult ParameterEmitter::addScalar(Value operand) {
 
 /// Lists run innermost dimension first, as cuTensorMapEncodeTiled takes them.
 LogicalResult ParameterEmitter::addTensorMap(Value operand) {
-  auto map = operand.getDefiningOp<TensorMapOp>();
+  auto fit = operand.getDefiningOp<FitRowsOp>();
+  auto map = (fit ? fit.getMap() : operand).getDefiningOp<TensorMapOp>();
   if (!map)
     return launch.emitOpError("passes a tensor map that does not come from an "
                               "fp8.tensor_map of the host function");
@@ -169,15 +170,11 @@ LogicalResult ParameterEmitter::addTensorMap(Value operand) {
       return stride;
     return Object{{"mul", Array{std::move(stride), elementBytes}}};
   };
-  std::optional<llvm::json::Value> rows;
-  if (Value given = map.getRows()) {
-    FailureOr<llvm::json::Value> value = expressions.getExpression(given, map);
-    if (failed(value))
-      return failure();
-    rows = std::move(*value);
-  }
+  FailureOr<llvm::json::Value> rows = expressions.getRows(map);
+  if (failed(rows))
+    return failure();
   auto getExtent = [&](int64_t axis) -> llvm::json::Value {
-    if (rows && axis + 2 == mapType.getRank())
+    if (axis + 2 == mapType.getRank())
       return *rows;
     llvm::json::Value dim = expressions.getDim(*argument, axis);
     if (!map.getWholeUnits() || axis + 1 < mapType.getRank())
@@ -190,7 +187,11 @@ LogicalResult ParameterEmitter::addTensorMap(Value operand) {
   };
   // Of the dimensions outside the matrix the box takes one place each.
   int64_t rank = mapType.getRank();
-  Array dims, strides, box{tile.getColumns(), tile.getRows()}, elementStrides;
+  Array dims, strides, box{tile.getColumns()}, elementStrides;
+  FailureOr<llvm::json::Value> boxRows = expressions.getBoxRows(map, bool(fit));
+  if (failed(boxRows))
+    return failure();
+  box.push_back(std::move(*boxRows));
   for (int64_t axis = rank - 1; axis >= 0; --axis) {
     dims.push_back(getExtent(axis));
     elementStrides.push_back(1);

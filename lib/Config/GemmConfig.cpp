@@ -125,11 +125,13 @@ static std::vector<Field> makeFields() {
           "launch", {"serial", "programmatic"},
           "`programmatic`: the kernel may start before the preceding kernel in "
           "its stream has ended"),
-      makeField<&GemmConfig::edgeFirst>(
-          "edge", {"last", "first"},
-          "the position of the partial row of tiles, if tile M does not "
-          "divide M. `first`: it comes first and overlaps the second; if M is "
-          "at least tile M, copies of A read at most seven rows beyond M"),
+      makeField<&GemmConfig::edge>(
+          "edge", {"last", "first", "fit"},
+          "the partial row of tiles, if tile M does not divide M. `first`: it "
+          "comes first and overlaps the second; if M is at least tile M, "
+          "copies of A read at most seven rows beyond M. `fit`: it comes "
+          "last, and if M is at most tile M, copies of A read at most seven "
+          "rows beyond M"),
       makeField<&GemmConfig::signalsAtWait>(
           "signal", {"store", "wait"},
           "where a programmatic kernel lets the following one start: in front "

@@ -98,6 +98,10 @@ LogicalResult MbarrierExpectOp::verify() {
   if (getRemote() && !getArrive())
     return emitOpError() << "tells a barrier of another CTA without arriving "
                             "there (B2); add 'arrive'";
+  if (getLaunched() && getArrive())
+    return emitOpError() << "tells a number that the launch decides with an "
+                            "arrival (B5); remove 'arrive', and arrive behind "
+                            "the last number";
   return success();
 }
 

@@ -199,36 +199,80 @@ static LogicalResult verifyName(Operation *op, unsigned argument,
                            << " must be a string, and not an empty one";
 }
 
-static LogicalResult verifyConstants(Operation *op, unsigned argument,
-                                     Attribute value) {
-  auto constants = dyn_cast<DenseI64ArrayAttr>(value);
-  auto function = dyn_cast<FunctionOpInterface>(op);
-  if (!constants || !function)
-    return op->emitOpError() << "attribute '" << kConstantsAttrName
-                             << "' must be an array of i64, on an argument of "
-                                "a kernel";
-  if (!function.getArgumentTypes()[argument].isInteger(32))
-    return op->emitOpError()
-           << "argument " << argument << " has '" << kConstantsAttrName
-           << "', and so must be i32, but is "
-           << function.getArgumentTypes()[argument];
+/// Checks that an argument which says something of other arguments is i32, and
+/// that there are such arguments.
+static LogicalResult verifyNumbers(FunctionOpInterface function,
+                                   unsigned argument, StringRef name,
+                                   ArrayRef<int64_t> numbers) {
+  Type type = function.getArgumentTypes()[argument];
+  if (!type.isInteger(32))
+    return function.emitOpError() << "argument " << argument << " has '" << name
+                                  << "', and so must be i32, but is " << type;
   int64_t arguments = function.getNumArguments();
-  for (int64_t number : constants.asArrayRef())
+  for (int64_t number : numbers)
     if (number < 0 || number >= arguments)
-      return op->emitOpError() << "'" << kConstantsAttrName << "' of argument "
-                               << argument << " names argument " << number
-                               << ", but the kernel has " << arguments;
+      return function.emitOpError() << "'" << name << "' of argument "
+                                    << argument << " names argument " << number
+                                    << ", but the kernel has " << arguments;
+  return success();
+}
+
+/// Checks that the argument that is named is a map, and that no copy through it
+/// counts on other bytes.
+static LogicalResult verifyBoxBytes(FunctionOpInterface function,
+                                    unsigned argument, int64_t number) {
+  if (failed(verifyNumbers(function, argument, kBoxBytesAttrName, number)))
+    return failure();
+  Type type = function.getArgumentTypes()[number];
+  // Conversions make pointers of maps, and other ops of copies.
+  bool isLinear = function->hasAttr(Fp8Dialect::kLinearAttrName) &&
+                  !function->hasAttr(Fp8Dialect::kBarriersAttrName);
+  if (!isLinear || function.getFunctionBody().empty())
+    return success();
+  if (!isa<TensorMapType>(type))
+    return function.emitOpError()
+           << "'" << kBoxBytesAttrName << "' of argument " << argument
+           << " must name a tensor map, but argument " << number << " is "
+           << type;
+  for (Operation *user : function.getArgument(number).getUsers())
+    if (!isa<TmaLoadOp, TmaPrefetchOp>(user)) {
+      InFlightDiagnostic error =
+          user->emitOpError()
+          << "uses tensor map " << number << ", whose boxes have the bytes of "
+          << "argument " << argument
+          << "; only fp8.tma_load and fp8.tma_prefetch may, since no other op "
+             "counts such bytes";
+      error.attachNote(function.getLoc())
+          << "'" << kBoxBytesAttrName << "' is an attribute of this kernel";
+      return error;
+    }
   return success();
 }
 
 LogicalResult Fp8Dialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                    unsigned argument,
                                                    NamedAttribute attribute) {
-  Attribute value = attribute.getValue();
-  if (attribute.getName() == kNameAttrName)
-    return verifyName(op, argument, value);
-  if (attribute.getName() == kConstantsAttrName)
-    return verifyConstants(op, argument, value);
+  StringRef name = attribute.getName();
+  if (name == kNameAttrName)
+    return verifyName(op, argument, attribute.getValue());
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  auto expect = [&](bool holds, StringRef what) -> LogicalResult {
+    if (holds && function)
+      return success();
+    return op->emitOpError() << "attribute '" << name << "' must be " << what
+                             << ", on an argument of a kernel";
+  };
+  if (name == kConstantsAttrName) {
+    auto constants = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+    return failure(failed(expect(!!constants, "an array of i64")) ||
+                   failed(verifyNumbers(function, argument, name, constants)));
+  }
+  if (name == kBoxBytesAttrName) {
+    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+    bool isNumber = number && number.getType().isInteger(64);
+    return failure(failed(expect(isNumber, "an i64")) ||
+                   failed(verifyBoxBytes(function, argument, number.getInt())));
+  }
   return success();
 }
 

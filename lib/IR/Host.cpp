@@ -29,11 +29,30 @@ LogicalResult TensorMapOp::verify() {
 }
 
 Value mlir::fp8::getMemory(Value operand) {
+  if (auto fit = operand.getDefiningOp<FitRowsOp>())
+    operand = fit.getMap();
   if (auto map = operand.getDefiningOp<TensorMapOp>())
     operand = map.getSource();
   while (auto view = operand.getDefiningOp<ViewLikeOpInterface>())
     operand = view.getViewSource();
   return operand;
+}
+
+BlockArgument mlir::fp8::getBoxBytes(Value map) {
+  auto argument = dyn_cast<BlockArgument>(map);
+  auto kernel =
+      argument
+          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+          : FunctionOpInterface();
+  if (!kernel || !argument.getOwner()->isEntryBlock())
+    return {};
+  for (BlockArgument bytes : kernel.getArguments()) {
+    auto number = kernel.getArgAttrOfType<IntegerAttr>(bytes.getArgNumber(),
+                                                       kBoxBytesAttrName);
+    if (number && number.getInt() == argument.getArgNumber())
+      return bytes;
+  }
+  return {};
 }
 
 LogicalResult IsConstantOp::verify() {

@@ -2,6 +2,7 @@
 // The tile family: TMA load, element load and MMA.
 
 #include "OpRules.h"
+#include "fp8/IR/ArgumentAccess.h"
 #include "fp8/IR/GemmOperands.h"
 
 #include "mlir/IR/Matchers.h"
@@ -81,15 +82,21 @@ LogicalResult TmaLoadOp::verify() {
   if (!tile)
     return emitOpError() << "the stage of " << getStage().getType().getRing()
                          << " has no tile '" << getName() << "'";
+  auto ring = cast<PipelineType>(getStage().getType().getRing());
+  if (getBoxBytes(getMap()) && (getMulticast() || ring.getCtaGroup() > 1))
+    return emitOpError() << "copies a box whose bytes are an argument of the "
+                            "kernel, which CTAs cannot share (M7); "
+                         << (getMulticast() ? "remove multicast"
+                                            : "load into a ring of one CTA")
+                         << ", or remove '" << kBoxBytesAttrName << "'";
   if (!getMulticast()) {
     if (tile != box)
       return emitOpError() << "the map's box " << box
                            << " must be the stage's tile " << tile << " (M1)";
     return success();
   }
-  int64_t sharers = getNumSharers(
-      getClusterShape(*this), *getMulticast(),
-      cast<PipelineType>(getStage().getType().getRing()).getCtaGroup());
+  int64_t sharers = getNumSharers(getClusterShape(*this), *getMulticast(),
+                                  ring.getCtaGroup());
   int64_t rows = tile.getRows() / std::max<int64_t>(sharers, 1);
   if (sharers < 1 || tile.getRows() % sharers || (sharers > 1 && rows % 8))
     return emitOpError() << "each of the " << sharers << " CTAs along "

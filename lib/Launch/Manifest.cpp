@@ -137,7 +137,19 @@ std::vector<uint32_t> readExtents(const JsonValue &json, size_t rank,
   return extents;
 }
 
-TensorMapSpec readTensorMap(const JsonValue &json, const Manifest &manifest) {
+/// A number is checked here, an expression with the arguments of a call.
+Expression readBoxExtent(const JsonValue &json, int64_t version,
+                         const Manifest &manifest) {
+  if (json.isNumber())
+    json.integer(1, tensor::kMaxBoxExtent);
+  else if (version < 7)
+    json.fail("an expression needs version 7, but the file has version " +
+              std::to_string(version));
+  return readExpression(json, manifest);
+}
+
+TensorMapSpec readTensorMap(const JsonValue &json, int64_t version,
+                            const Manifest &manifest) {
   json.expectObject({"kind", "argument", "dtype", "dims", "strides_bytes",
                      "box", "element_strides", "swizzle", "interleave",
                      "l2_promotion", "oob_fill"},
@@ -153,7 +165,8 @@ TensorMapSpec readTensorMap(const JsonValue &json, const Manifest &manifest) {
                       std::to_string(rank));
   for (const JsonValue &stride : json["strides_bytes"].array(rank - 1))
     map.stridesBytes.push_back(readExpression(stride, manifest));
-  map.box = readExtents(json["box"], rank, tensor::kMaxBoxExtent);
+  for (const JsonValue &extent : json["box"].array(rank))
+    map.box.push_back(readBoxExtent(extent, version, manifest));
   map.elementStrides =
       readExtents(json["element_strides"], rank, tensor::kMaxElementStride);
   using tensor::Swizzle, tensor::Interleave, tensor::L2Promotion,
@@ -210,7 +223,7 @@ ParameterSpec readParameter(const JsonValue &json, int64_t version,
                                     {"scalar", Kind::Scalar},
                                     {"constant", Kind::Constancy}})) {
   case Kind::TensorMap:
-    return readTensorMap(json, manifest);
+    return readTensorMap(json, version, manifest);
   case Kind::Scalar:
     return readScalar(json, manifest);
   case Kind::Constancy:

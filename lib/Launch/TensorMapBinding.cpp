@@ -54,6 +54,24 @@ std::optional<Error> evaluateStrides(
   }
   return std::nullopt;
 }
+
+std::optional<Error> evaluateBox(const TensorMapSpec &spec,
+                                 const std::vector<ArgumentValue> &arguments,
+                                 const DeviceProperties &device,
+                                 tensor::TensorMap &map) {
+  for (size_t i = 0; i < spec.box.size(); ++i) {
+    auto place = [i] { return "box[" + std::to_string(i) + "]: "; };
+    Expected<int64_t> extent = spec.box[i].evaluate(arguments, device);
+    if (!extent)
+      return Error{place() + extent.error()};
+    if (*extent < 1 || *extent > tensor::kMaxBoxExtent)
+      return Error{place() + std::to_string(*extent) +
+                   " is out of range; a box has 1 to " +
+                   std::to_string(tensor::kMaxBoxExtent) + " elements"};
+    map.box.push_back(*extent);
+  }
+  return std::nullopt;
+}
 } // namespace
 
 Expected<tensor::TensorMap>
@@ -63,7 +81,6 @@ bindTensorMap(const TensorMapSpec &spec,
   tensor::TensorMap map;
   map.address = arguments[spec.argument].address;
   map.dtype = spec.dtype;
-  map.box = spec.box;
   map.elementStrides = spec.elementStrides;
   map.swizzle = spec.swizzle;
   map.interleave = spec.interleave;
@@ -73,6 +90,8 @@ bindTensorMap(const TensorMapSpec &spec,
   if (auto error = evaluateDims(spec, arguments, device, map, degenerate))
     return *error;
   if (auto error = evaluateStrides(spec, arguments, device, map, degenerate))
+    return *error;
+  if (auto error = evaluateBox(spec, arguments, device, map))
     return *error;
   if (auto broken = tensor::checkTensorMap(map))
     return Error{*broken};

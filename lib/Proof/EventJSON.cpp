@@ -28,6 +28,8 @@ static json::Value toJSON(const Quantity &its) {
     object["warp"] = json::Array{its.warpStride, its.warpValues};
   if (its.groupStride)
     object["warpgroup"] = its.groupStride;
+  if (its.parameter)
+    object["parameter"] = *its.parameter;
   if (object.empty() || (object.size() == 1 && object.get("plus")))
     return its.constant;
   return object;

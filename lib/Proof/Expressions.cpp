@@ -286,6 +286,14 @@ ExprId ProcessExpressions::computeArith(Operation *op) {
         return compare(table, compared.getPredicate(), get(op->getOperand(0)),
                        get(op->getOperand(1)));
       })
+      .Case([&](arith::CmpFOp compared) {
+        // Two predicates read no number.
+        arith::CmpFPredicate predicate = compared.getPredicate();
+        bool isTrue = predicate == arith::CmpFPredicate::AlwaysTrue;
+        return isTrue || predicate == arith::CmpFPredicate::AlwaysFalse
+                   ? table.getConstant(isTrue)
+                   : makeOpaque(op->getResult(0));
+      })
       .Case([&](arith::SelectOp select) {
         return table.get(ExprKind::Select, {get(select.getCondition()),
                                             get(select.getTrueValue()),

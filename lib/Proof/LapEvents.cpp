@@ -58,8 +58,8 @@ static Effect getEffect(const Event &event) {
 LapWalker::LapWalker(const KernelEvents &events, const BarrierSets &sets,
                      const RoleEvents &role, std::optional<unsigned> cursor,
                      std::optional<unsigned> variable)
-    : events(events), sets(sets), role(role), variable(variable),
-      result{&role, cursor, {}, {}} {
+    : events(events), sets(sets), role(role),
+      variable(variable), result{&role, cursor, {}, {}} {
   for (int64_t rank = 0; rank < events.clusterSize; ++rank)
     ranks.push_back(rank);
   findOwners(role.body);
@@ -140,9 +140,13 @@ void LapWalker::apply(const EventNode &node, unsigned set, int64_t rank,
   Waits &waits = lap.waits[rank];
   for (int64_t to : getTargets(event, rank)) {
     if (effect.announces || event.brings) {
-      Bytes &bytes = lap.bytes[{set, rank, to}];
-      int64_t announced =
-          effect.announces ? getField(event, "bytes")->constant : 0;
+      const Quantity *told =
+          effect.announces ? getField(event, "bytes") : nullptr;
+      std::optional<unsigned> counter =
+          told ? told->parameter : event.bringsParameter;
+      Bytes &bytes =
+          lap.bytes[{set, rank, to, counter ? int64_t(*counter) : -1}];
+      int64_t announced = told ? told->constant : 0;
       bytes.missing += threads * (announced - event.brings);
       bytes.isOpen |= effect.announces && !effect.arrives;
     }
@@ -153,9 +157,11 @@ void LapWalker::apply(const EventNode &node, unsigned set, int64_t rank,
     share.behind &= waits.begun;
     share.behindAll |= byAll ? waits.begun : waits.met;
     share.byAllWarps |= every == 1;
-    auto bytes = lap.bytes.find({set, rank, to});
-    if (effect.arrives && bytes != lap.bytes.end())
-      bytes->second.isOpen = false;
+    if (effect.arrives)
+      for (auto &[place, bytes] : lap.bytes)
+        if (std::tie(std::get<0>(place), std::get<1>(place),
+                     std::get<2>(place)) == std::tie(set, rank, to))
+          bytes.isOpen = false;
   }
   if (!effect.waits)
     return;

@@ -114,7 +114,9 @@ struct Waits {
 /// that take this one.
 struct Lap {
   std::map<Signal, Share> shares;
-  std::map<std::tuple<unsigned, int64_t, int64_t>, Bytes> bytes;
+  /// Those that a parameter of the kernel counts are told apart by its number;
+  /// others have -1.
+  std::map<std::tuple<unsigned, int64_t, int64_t, int64_t>, Bytes> bytes;
   std::map<int64_t, Waits> waits; ///< by rank
   bool drains = false;            ///< the end is being closed
   /// Where ends change places: the variable that holds the end now.

@@ -133,10 +133,10 @@ void Comparison::compareArrivals(unsigned set, int64_t rank) {
 }
 
 void Comparison::compareBytes(const EndLaps &end, const Lap &lap) {
-  std::map<std::pair<unsigned, int64_t>, int64_t> missing;
+  std::map<std::tuple<unsigned, int64_t, int64_t>, int64_t> missing;
   for (auto &[place, bytes] : lap.bytes) {
-    auto [set, from, to] = place;
-    missing[{set, to}] += bytes.missing;
+    auto [set, from, to, parameter] = place;
+    missing[{set, to, parameter}] += bytes.missing;
     if (bytes.isOpen)
       add(lap.site,
           getRole(end) + " must arrive at " + getName(set, to) +
@@ -147,8 +147,9 @@ void Comparison::compareBytes(const EndLaps &end, const Lap &lap) {
     if (bytes)
       add(lap.site,
           "copies of " + getRole(end) + " must bring the bytes that " +
-              getName(place.first, place.second) + " is to expect, but bring " +
-              std::to_string(std::abs(bytes)) + (bytes > 0 ? " less" : " more"),
+              getName(std::get<0>(place), std::get<1>(place)) +
+              " is to expect, but bring " + std::to_string(std::abs(bytes)) +
+              (bytes > 0 ? " less" : " more"),
           Holds::Always);
 }
 

@@ -3,6 +3,7 @@
 // the op means (docs/Semantics.md) and from its plan.
 
 #include "EventWalker.h"
+#include "fp8/IR/ArgumentAccess.h"
 #include "fp8/IR/LinearUse.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -268,6 +269,20 @@ void EventWalker::copy(Operation *op, const Place &place, StringRef name,
   out.back().event.brings = bytes;
 }
 
+/// The number that an argument of a kernel has among the parameters of its PTX:
+/// a memref becomes a descriptor of two pointers, an offset, its extents and
+/// its strides (MLIR's conversion of memrefs).
+static unsigned getParameter(BlockArgument argument) {
+  unsigned number = 0;
+  for (BlockArgument other :
+       argument.getOwner()->getArguments().take_front(argument.getArgNumber()))
+    if (auto memref = dyn_cast<MemRefType>(other.getType()))
+      number += 3 + 2 * memref.getRank();
+    else
+      ++number;
+  return number;
+}
+
 void EventWalker::load(Operation *op, Block &out) {
   Value stage = cast<TileCopyOpInterface>(op).getFilledStage();
   Place place = getPlace(op, stage);
@@ -277,13 +292,15 @@ void EventWalker::load(Operation *op, Block &out) {
     return obstruct(op, "the comparison does not know what it becomes");
   StringRef name = load ? load.getName()
                         : copies.getTile().getDefiningOp<TileOp>().getName();
+  Quantity bytes{cast<PipelineType>(place.ring).getTile(name).getSizeInBytes()};
+  if (BlockArgument launched =
+          load ? getBoxBytes(load.getMap()) : BlockArgument())
+    bytes.parameter = getParameter(launched);
   if (!getPlan<StagePlanAttr>(op).bytesAtAcquire)
-    add("expect", op, kElected,
-        {{"at", getFull(place)},
-         {"bytes",
-          {cast<PipelineType>(place.ring).getTile(name).getSizeInBytes()}}},
+    add("expect", op, kElected, {{"at", getFull(place)}, {"bytes", bytes}},
         out);
   copy(op, place, name, load ? load.getMulticast() : std::nullopt, out);
+  out.back().event.bringsParameter = bytes.parameter;
 }
 
 void EventWalker::loadElement(Operation *op, Block &out) {

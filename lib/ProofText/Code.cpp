@@ -244,9 +244,16 @@ void CodeReader::readEvent(const Instruction &instruction, const Form &form,
     if (form.operands[i].kind == FormOperand::Kind::Outcome)
       setDestination(operand, step);
     step.sources.push_back(getSource(operand));
+    Source &source = step.sources.back();
+    // Nothing is computed of such a parameter: who looks at the operand
+    // recognizes it.
+    if (form.operands[i].field == "bytes" &&
+        source.kind == Source::Kind::Register)
+      if (auto parameter = findParameter(source.number))
+        source = {Source::Kind::Parameter, *parameter};
     // A predicate that is computed depends on turns: it stays open.
     if (form.operands[i].mask == 1 && !isConstant(operand))
-      step.sources.back() = {};
+      source = {};
   }
 }
 
@@ -304,15 +311,6 @@ void CodeReader::readBranch(const Instruction &instruction, CodeStep &step) {
   }
   step.target = step.others.back();
   step.others.pop_back();
-}
-
-/// Collects the registers that an operand names.
-static void collectRegisters(const Operand &operand,
-                             std::vector<uint32_t> &registers) {
-  if (operand.kind == Operand::Kind::Register)
-    registers.push_back(operand.index);
-  for (const Operand &element : operand.elements)
-    collectRegisters(element, registers);
 }
 
 void CodeReader::readInstruction(uint32_t number) {

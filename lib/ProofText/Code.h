@@ -22,8 +22,9 @@ struct Source {
     Shared,   ///< `value` bytes into dynamic shared memory
     Tid,
     Lane,
-    Cta,  ///< %ctaid.x
-    Rank, ///< %cluster_ctarank
+    Cta,       ///< %ctaid.x
+    Rank,      ///< %cluster_ctarank
+    Parameter, ///< the kernel's, of number `number`
   };
   Kind kind = Kind::Unknown;
   uint32_t number = 0;

@@ -52,6 +52,9 @@ private:
   void checkBroadcasts();
   /// The register is only ever set to constants.
   bool isConstant(const sim::ast::Operand &operand) const;
+  /// The number of the i32 parameter of the kernel to which alone the register
+  /// is ever set.
+  std::optional<uint32_t> findParameter(uint32_t reg) const;
 
   uint64_t getMayBeKnownOf(const Source &source) const;
   void findMayBeKnown(bool withEqualities);
@@ -101,6 +104,10 @@ private:
   /// By step: those that may be in front of it.
   std::vector<std::vector<uint32_t>> predecessors;
 };
+
+/// Collects the registers that an operand names.
+void collectRegisters(const sim::ast::Operand &operand,
+                      std::vector<uint32_t> &registers);
 
 } // namespace fp8::prooftext
 

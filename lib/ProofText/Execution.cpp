@@ -34,6 +34,7 @@ Number Execution::getValue(const State &state, const Source &source) const {
   };
   switch (source.kind) {
   case Source::Kind::Unknown:
+  case Source::Kind::Parameter:
     return {};
   case Source::Kind::Constant:
     return Number::constant(source.value);

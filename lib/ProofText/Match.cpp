@@ -151,7 +151,14 @@ Agreement Matcher::compare(const Execution &execution, const State &state,
     if (cursor >= 0 && !focus.follows(cursor))
       continue;
     const FormOperand &operand = step.form->operands[field.operand];
-    auto value = execution.getValue(state, step.sources[field.operand])
+    const Source &source = step.sources[field.operand];
+    if (quantity.parameter >= 0) {
+      if (source.kind != Source::Kind::Parameter ||
+          int(source.number) != quantity.parameter)
+        return Agreement::No;
+      continue;
+    }
+    auto value = execution.getValue(state, source)
                      .get(isLayout ? ~operand.mask : operand.mask);
     if (!value)
       result = Agreement::Open;
@@ -182,7 +189,9 @@ std::string fp8::prooftext::describe(const Execution &execution,
       continue;
     auto value = execution.getValue(state, step.sources[i]).get(operand.mask);
     text += ", " + operand.field + " ";
-    if (!value)
+    if (step.sources[i].kind == Source::Kind::Parameter)
+      text += "of parameter " + std::to_string(step.sources[i].number);
+    else if (!value)
       text += "unknown";
     else if (operand.kind != FormOperand::Kind::Shared)
       text += std::to_string(*value);
@@ -210,6 +219,9 @@ std::string fp8::prooftext::describe(const Script &script, const Thread &thread,
     text += " " + event.variant;
   for (const auto &[name, quantity] : event.fields)
     text += ", " + name + " " +
-            std::to_string(script.evaluate(quantity, thread, position.cursors));
+            (quantity.parameter >= 0
+                 ? "of parameter " + std::to_string(quantity.parameter)
+                 : std::to_string(
+                       script.evaluate(quantity, thread, position.cursors)));
   return text;
 }

@@ -123,6 +123,7 @@ Quantity ScriptReader::readQuantity(const Json &its) {
         std::max<int64_t>(its["warp"].at(1).get<int64_t>(), 1);
   }
   quantity.groupStride = its.value("warpgroup", int64_t(0));
+  quantity.parameter = its.value("parameter", -1);
   return quantity;
 }
 

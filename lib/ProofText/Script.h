@@ -58,6 +58,7 @@ struct Quantity {
   std::vector<int64_t> byRank;
   std::vector<std::vector<int64_t>> byLane;
   int64_t warpStride = 0, warpValues = 1, groupStride = 0;
+  int parameter = -1; ///< of the kernel, whose value it is
 };
 
 struct ScriptEvent {

@@ -101,7 +101,7 @@ static std::string getReason(const ConfigChoice &choice) {
     auto other = llvm::find_if(llvm::drop_begin(choice.ranked),
                                [&](const RankedConfig &one) {
                                  GemmConfig config = one.config;
-                                 config.edgeFirst = best.config.edgeFirst;
+                                 config.edge = best.config.edge;
                                  return !(config == best.config);
                                });
     return describe(best) + (other == choice.ranked.end()

@@ -26,10 +26,14 @@ static float square(float value) { return value * value; }
 
 Corrections::KernelPlace Corrections::placeKernel(const GemmConfig &config) {
   constexpr double kOfKernel = 4.5;
+  // Rows beyond M, which other kernels wait for, are no part of its times.
+  constexpr float kOfFit = 1;
   auto place = [](int64_t extent) {
     return static_cast<float>(kOfKernel * std::log(double(extent)));
   };
-  return {place(config.tileM), place(config.tileN), place(config.cluster.k)};
+  bool fits = config.edge == fp8::config::Edge::Fit;
+  return {place(config.tileM), place(config.tileN), place(config.cluster.k),
+          fits ? kOfFit : 0};
 }
 
 Corrections::ProblemPlace

@@ -328,8 +328,8 @@ double KernelModel::getDividedShare(const Problem &problem) const {
   int64_t rows = ceilDiv(problem.m, kernel.config.tileM);
   if (rows == 1 || kernel.config.cluster.k != 2)
     return 0;
-  bool sharesRows =
-      kernel.config.edgeFirst && problem.m % kernel.config.tileM != 0;
+  bool sharesRows = kernel.config.edge == config::Edge::First &&
+                    problem.m % kernel.config.tileM != 0;
   constexpr double kSwapped = 1.25;
   if (kernel.warpgroups != 1 || (rows == 2 && !sharesRows))
     return kLittle * machine->dividedTogetherShare;

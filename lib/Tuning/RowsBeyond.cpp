@@ -14,7 +14,10 @@ using namespace fp8::tuning;
 static int64_t getRowsBeyond(const Problem &problem,
                              const KernelShape &kernel) {
   int64_t rows = kernel.config.tileM;
-  if (kernel.config.edgeFirst && problem.m >= rows)
+  if (kernel.config.edge == config::Edge::First && problem.m >= rows)
+    return 0;
+  // What is left of eight rows is too little to count.
+  if (kernel.config.edge == config::Edge::Fit && problem.m <= rows)
     return 0;
   return ceilDiv(problem.m, rows) * rows - problem.m;
 }
@@ -36,7 +39,7 @@ static bool mayGainByZeros(const KernelShape &kernel) {
 
 bool KernelModel::gainsByZeros(const Problem &problem) const {
   KernelShape last = kernel;
-  last.config.edgeFirst = false;
+  last.config.edge = config::Edge::Last;
   if (getZeros(problem, last) <= 0)
     return false;
   // Behind the last whole band the rows beyond M are all in the last wave,
@@ -50,6 +53,14 @@ bool KernelModel::gainsByZeros(const Problem &problem) const {
   double waveUs = blockUs[static_cast<int>(Bound::Tensor)] *
                   double(ceilDiv(problem.k, kBlock));
   return getFillUs(*machine, problem, last) <= kMostOfWave * waveUs;
+}
+
+bool KernelModel::gainsByFit(const Problem &problem) const {
+  constexpr int64_t kFewRows = 16;
+  return kernel.config.edge == config::Edge::Last &&
+         kernel.config.cluster.getSize() == 1 && kernel.warpgroups > 0 &&
+         problem.m <= kernel.config.tileM &&
+         getRowsBeyond(problem, kernel) > kFewRows;
 }
 
 double tuning::getZeros(const Problem &problem, const KernelShape &kernel) {

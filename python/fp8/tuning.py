@@ -25,7 +25,6 @@ from ._spec import GemmSpec, check_problem
 from ._types import E8M0, of_mlir
 
 _MAX_OPERAND_SETS = 1024
-_EDGE = ", edge = first"  # behind the launch, as the compiler prints a configuration
 
 
 @dataclass(frozen=True)
@@ -137,8 +136,9 @@ def with_launch(config: str, *, programmatic: bool) -> str:
     serial = config.replace(EARLY, "").replace(SIGNAL, "")
     if not programmatic:
         return serial
-    fields, edge, _ = serial.partition(_EDGE)
-    return fields + EARLY + edge
+    # The edge is behind the launch, as the compiler prints a configuration.
+    fields, edge, kind = serial.partition(", edge = ")
+    return fields + EARLY + edge + kind
 
 
 def operand_sets(device: Device, spec: GemmSpec, problem: tuple[int, int, int]) -> Iterator[list[Array]]:

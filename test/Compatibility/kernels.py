@@ -37,4 +37,5 @@ MANIFESTS = {
     "version-4": dict(source="test/Run/read.mlir", options="chip=sm_100a profile"),
     "version-5": dict(print="d=bf16,constant", config="tile = 64 x 16 x 128, launch = programmatic", options="chip=sm_90a"),
     "version-6": dict(print="d=bf16", config="tile = 64 x 16 x 128, launch = programmatic, signal = wait", options="chip=sm_90a"),
+    "version-7": dict(print="d=bf16", config="tile = 64 x 16 x 128, edge = fit", options="chip=sm_90a", run=["--m=40", "--n=208", "--k=400"]),
 }

@@ -8,6 +8,10 @@ func.func @host(%a: memref<?x?xf8E4M3FN>) -> index {
   %whole = fp8.tensor_map %a whole_units : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
   // CHECK: fp8.tensor_map %{{.*}} l2_promotion 128 : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!tile>
   %promoted = fp8.tensor_map %a l2_promotion 128 : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
+  // CHECK: %[[FIT:.*]] = fp8.fit_rows %{{.*}} : !fp8.tensor_map<!tile>
+  %fit = fp8.fit_rows %map : !fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
+  // CHECK: fp8.box_bytes %[[FIT]] : !fp8.tensor_map<!tile>
+  %bytes = fp8.box_bytes %fit : !fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
   // CHECK: %[[N:.*]] = fp8.multiprocessor_count
   %n = fp8.multiprocessor_count
   // CHECK: %{{.*}} = fp8.is_constant %{{.*}}, %{{.*}} : memref<?x?xf8E4M3FN>, memref<?x?xf8E4M3FN>

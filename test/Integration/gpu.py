@@ -260,7 +260,7 @@ class Packer:
         import table as rows
         for group in ("all", "functions"):
             for tile in table["tiles"] if group == "all" else [table.get("function_tile")]:
-                size = tile and "x".join(tile.split(" x ")[:2])
+                size = tile and "x".join(tile.split(" x ")[:2]) + ("-fit" if tile.endswith("edge = fit") else "")
                 for options in table.get(group, []):
                     parts = options.replace("strided,", "").replace("=", "-").replace(",", "-")
                     yield group, size, "%s-%s" % (size, parts), options, "tile = " + tile, ""

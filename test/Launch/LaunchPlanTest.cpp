@@ -160,6 +160,19 @@ TEST(LaunchPlan, ChecksTensorMaps) {
       "floating-point type of 16 bits or more, not f8E4M3FN");
 }
 
+TEST(LaunchPlan, EvaluatesTheBox) {
+  nlohmann::json rows{{"min", {{{"dim", {"a", 0}}}, 64}}};
+  std::string text = replaced(replaced(gemmText(), "/parameters/0/box/1", rows),
+                              "/version", 7);
+  auto arguments = gemmArguments(48, 128, 128);
+  Expected<LaunchPlan> plan = bindLaunch(parse(text), arguments, device());
+  ASSERT_TRUE(plan) << plan.error();
+  EXPECT_EQ(std::get<fp8::tensor::TensorMap>(plan->parameters[0]).box[1], 48u);
+  EXPECT_EQ(errorOf(replaced(text, "/parameters/0/box/1/min/1", 0), arguments),
+            "parameters[0]: tensor map of 'a': box[1]: 0 is out of range; a "
+            "box has 1 to 256 elements");
+}
+
 TEST(LaunchPlan, ChecksTheLaunch) {
   auto arguments = gemmArguments(128, 128, 128);
   std::string text = gemmText();
@@ -243,7 +256,7 @@ TEST(LaunchPlan, BindsMatricesOfABatch) {
   auto bind = [&](int64_t rowStride, int64_t batchStride) -> std::string {
     map.dims = {size(256), size(40), size(3)};
     map.stridesBytes = {size(rowStride), size(batchStride)};
-    map.box = {128, 64, 1};
+    map.box = {size(128), size(64), size(1)};
     map.elementStrides = {1, 1, 1};
     manifest.parameters[0] = map;
     Expected<LaunchPlan> plan =

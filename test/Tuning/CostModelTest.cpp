@@ -286,7 +286,7 @@ TEST(CostModel, TheRowOfTilesWithRowsBeyondMHoldsUpTheOthers) {
 
 TEST(CostModel, ProductsOfZerosDrawLessPower) {
   KernelShape last = warpgroupKernel(128, 192), first = last;
-  first.config.edgeFirst = true;
+  first.config.edge = fp8::config::Edge::First;
   auto gain = [&](const Problem &problem) {
     return totalUs(problem, first) / totalUs(problem, last) - 1;
   };
@@ -506,7 +506,7 @@ TEST(CostModel, CtasThatDivideKShareColumnsBadly) {
 TEST(CostModel, RowsOfTilesInCommonCountAsManyRowsOfTiles) {
   KernelShape kernel = warpgroupKernel(64, 64);
   kernel.config.cluster.k = 2;
-  kernel.config.edgeFirst = true;
+  kernel.config.edge = fp8::config::Edge::First;
   // Two rows of tiles each time; the first have rows in common.
   EXPECT_GT(totalUs({100, 2112, 7168}, kernel),
             1.05 * totalUs({128, 2112, 7168}, kernel));

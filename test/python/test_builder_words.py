@@ -180,6 +180,23 @@ def constancies():
     return module
 
 
+def boxes_that_fit():
+    module = Module()
+    with module.kernel("k") as kernel:
+        source = kernel.tensor_map("source", ROW, fit_rows=True)
+        ring = kernel.pipeline(2, row=ROW)
+        with kernel.role("load", warps=1):
+            with kernel.range(1):
+                with ring.produce() as stage:
+                    stage.load(row=source[0, 0])
+        with kernel.role("read", warps=4):
+            with ring.consume() as stage:
+                kernel.zeros(TOTAL).add_row(stage["row"])
+    with module.launch() as host:
+        host.launch(kernel, grid=1, source=host.read("source", ARRAY))
+    return module
+
+
 def test_a_constancy_is_of_parameters():
     module = Module()
     with pytest.raises(BuildError, match="'constant' tells of .*, which is no parameter of kernel 'k'"):
@@ -189,6 +206,7 @@ def test_a_constancy_is_of_parameters():
 
 WORDS = [
     (constancies, "sm_90a", ["fp8.is_constant", "fp8.constants = array<i64: 0>", "fp8.signals_at_wait"]),
+    (boxes_that_fit, "sm_90a", ["fp8.fit_rows %", "fp8.box_bytes %", "fp8.box_bytes = 0 : i64"]),
     (answers, "sm_100a", ["fp8.work_queue", "fp8.request_work", "fp8.next_work"]),
     (waits, "sm_100a", ["fp8.try_wait", "fp8.wait ", "unless %", "fp8.index", "fp8.acquire", "fp8.release", "problem_options = {b_block = 64"]),
     (copies, "sm_90a", ["fp8.tma_copy", "fp8.tma_prefetch", "for_each_tile one_tile"]),

@@ -31,6 +31,15 @@ enum class SchedulerKind {
   ClusterLaunchControl, ///< a CTA asks for the next tile
 };
 
+/// What becomes of the row of tiles that is not full.
+enum class Edge {
+  Last,  ///< it is the last one; what reaches beyond M is loaded as zeros
+  First, ///< it is the first one, and overlaps the second
+  Fit, ///< it is the last one; a row of tiles that is alone loads no more rows
+       ///< than there are, rounded up to a multiple of 8
+};
+inline constexpr int kEdges = 3;
+
 /// The name of each scheduler, in the order of the enumeration.
 const std::vector<std::string_view> &getSchedulerWords();
 std::string_view stringify(SchedulerKind kind);
@@ -55,9 +64,7 @@ struct GemmConfig {
   int64_t l2Promotion = 256;
   /// The kernel may start while the preceding kernel ends.
   bool programmatic = false;
-  /// Rows of tiles are counted from the end of M, so that the first row of
-  /// tiles is the one that is not full, not the last.
-  bool edgeFirst = false;
+  Edge edge = Edge::Last;
   /// A programmatic kernel lets the following one start right behind its wait,
   /// not in front of its last store.
   bool signalsAtWait = false;

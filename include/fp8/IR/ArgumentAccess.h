@@ -17,6 +17,10 @@ inline constexpr StringLiteral kConstantAccess = "constant";
 /// constant in a launch that passes another number than 0.
 inline constexpr StringLiteral kConstantsAttrName = "fp8.constants";
 
+/// On an i32 argument of a kernel, an i64: the number of the argument that is a
+/// tensor map whose boxes have as many bytes.
+inline constexpr StringLiteral kBoxBytesAttrName = "fp8.box_bytes";
+
 /// True if the argument is read alone, and no kernel in front writes it.
 inline bool isConstant(FunctionOpInterface function, unsigned argument) {
   auto access =
@@ -39,6 +43,10 @@ inline BlockArgument getConstancy(FunctionOpInterface kernel,
   }
   return {};
 }
+
+/// The argument of the kernel that has the bytes of the map's box; null if the
+/// map is no argument, or its boxes always have as many.
+BlockArgument getBoxBytes(Value map);
 
 } // namespace mlir::fp8
 

@@ -332,19 +332,25 @@ def Fp8_MbarrierArriveOp : Fp8_BarrierOp<"mbarrier_arrive"> {
 def Fp8_MbarrierExpectOp : Fp8_BarrierOp<"mbarrier_expect"> {
   let summary = "tells a barrier how many bytes the phase waits for";
   let description = [{
-    The bytes are at most 2^20 - 1. With `arrive` it is an arrival, too; with `remote` the address is one of the cluster's window (PTX ISA, mbarrier.expect_tx, mbarrier.arrive.expect_tx).
+    The bytes are at most 2^20 - 1. With `as` the number is known at launch, and `bytes` is the most that it is. With `arrive` it is an
+    arrival, too; with `remote` the address is one of the cluster's window (PTX ISA, mbarrier.expect_tx, mbarrier.arrive.expect_tx).
 
-    (B2) a remote barrier is told with an arrival.
+    (B2) a remote barrier is told with an arrival. (B5) A number that is known at launch is told without one.
 
     ```mlir
-    func.func @expect(%barrier: i32) {
+    func.func @expect(%barrier: i32, %launched: i32) {
+      fp8.mbarrier_expect %barrier, 16384 as %launched
       fp8.mbarrier_expect arrive %barrier, 32768
       return
     }
     ```
   }];
-  let arguments = (ins I32:$barrier, ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1048575>]>:$bytes, UnitAttr:$arrive, UnitAttr:$remote);
-  let assemblyFormat = "(`arrive` $arrive^)? (`remote` $remote^)? $barrier `,` $bytes attr-dict";
+  let arguments = (ins I32:$barrier, ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1048575>]>:$bytes, UnitAttr:$arrive, UnitAttr:$remote,
+                       Optional<I32>:$launched);
+  let assemblyFormat = "(`arrive` $arrive^)? (`remote` $remote^)? $barrier `,` $bytes (`as` $launched^)? attr-dict";
+  let builders = [OpBuilder<(ins "::mlir::Value":$barrier, "uint64_t":$bytes, CArg<"bool", "false">:$arrive, CArg<"bool", "false">:$remote), [{
+    build($_builder, $_state, barrier, bytes, arrive, remote, /*launched=*/::mlir::Value());
+  }]>];
   let hasVerifier = 1;
 }
 

@@ -42,6 +42,7 @@ namespace chip = ::fp8::chip;
 /// The compiler uses the configuration of a GEMM under this name.
 namespace config = ::fp8::config;
 using config::ClusterShape;
+using config::Edge;
 using config::GemmConfig;
 using config::kMaxClusterSize;
 using config::SchedulerKind;

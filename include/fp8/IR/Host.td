@@ -35,6 +35,49 @@ def Fp8_TensorMapOp : Fp8_Op<"tensor_map", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Fp8_FitRowsOp : Fp8_Op<"fit_rows", [Pure, SameOperandsAndResultType]> {
+  let summary = "the tensor map with boxes of no more rows than the tensor has";
+  let description = [{
+    A box has the rows of the map's box, or fewer where a matrix has fewer: as many, rounded up to a multiple of 8, the rows of a swizzle
+    atom, and 8 at least. A copy then moves fewer bytes. A kernel takes their number as a parameter (`fp8.box_bytes`).
+
+    ```mlir
+    !box = !fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
+    func.func @fit(%a: memref<?x?xf8E4M3FN>) {
+      %map = fp8.tensor_map %a : memref<?x?xf8E4M3FN> -> !box
+      %fit = fp8.fit_rows %map : !box
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_TensorMapType:$map);
+  let results = (outs Fp8_TensorMapType:$fit);
+  let assemblyFormat = "$map attr-dict `:` qualified(type($map))";
+}
+
+def Fp8_BoxBytesOp : Fp8_Op<"box_bytes", [Pure]> {
+  let summary = "the bytes of a tensor map's box";
+  let description = [{
+    What a copy through the map moves, elements outside the tensor included. Of a map of `fp8.fit_rows` it depends on the extents of the launch.
+
+    A kernel takes the result as a parameter with the attribute `fp8.box_bytes`, which is the number of the parameter that is the map. In the
+    kernel only copies and prefetches use this map, as it is. (H6) The launch passes the bytes of the map that it passes there. It passes
+    each map of `fp8.fit_rows` to such a parameter.
+
+    ```mlir
+    !box = !fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
+    func.func @bytes(%a: memref<?x?xf8E4M3FN>) -> i32 {
+      %map = fp8.tensor_map %a : memref<?x?xf8E4M3FN> -> !box
+      %bytes = fp8.box_bytes %map : !box
+      return %bytes : i32
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_TensorMapType:$map);
+  let results = (outs I32:$bytes);
+  let assemblyFormat = "$map attr-dict `:` qualified(type($map))";
+}
+
 def Fp8_MultiprocessorCountOp : Fp8_Op<"multiprocessor_count", [Pure, Fp8_NamesResult<"multiprocessors">]> {
   let summary = "the number of multiprocessors of the device that runs the launch";
   let description = [{

@@ -59,7 +59,7 @@ struct TensorMapSpec {
   ElementType dtype = ElementType::F32;
   std::vector<Expression> dims;         ///< elements; rank 1 to 5
   std::vector<Expression> stridesBytes; ///< of dims 1 and up: rank - 1 of them
-  std::vector<uint32_t> box;            ///< elements, 1 to 256
+  std::vector<Expression> box;          ///< elements, 1 to 256
   std::vector<uint32_t> elementStrides; ///< 1 to 8
   tensor::Swizzle swizzle = tensor::Swizzle::None;
   tensor::Interleave interleave = tensor::Interleave::None;
@@ -93,7 +93,7 @@ struct Manifest {
   /// The latest version; earlier versions can be read too. Version 2 added
   /// `problem_options`, version 3 `debug_waits`, version 4 `profile`, version 5
   /// constant arguments, version 6 parameters that say what is constant.
-  static constexpr int64_t supportedVersion = 6;
+  static constexpr int64_t supportedVersion = 7;
 
   std::string producer;
   std::string chip;

@@ -32,6 +32,9 @@ struct Quantity {
   /// Where ends change places: the variable whose end says the ring. The
   /// constant is that of one such ring.
   std::optional<unsigned> variable = std::nullopt;
+  /// The number is the value of that parameter of the kernel's PTX, and
+  /// `constant` is the most that it can be.
+  std::optional<unsigned> parameter = std::nullopt;
 };
 
 /// Which threads of a role do something.
@@ -56,6 +59,9 @@ struct Event {
   /// The bytes that it brings to each barrier at which it completes. No operand
   /// says them, but the tensor map or the kind.
   int64_t brings = 0;
+  /// The parameter of the kernel that says how many bytes these are. `brings`
+  /// is then the most.
+  std::optional<unsigned> bringsParameter = std::nullopt;
   /// A wait for a slot that is not signalled again: its end is closed.
   bool drains = false;
 };

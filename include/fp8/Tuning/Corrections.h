@@ -41,7 +41,7 @@ public:
 private:
   /// Where a kernel lies among kernels, and where a problem lies for a kernel:
   /// what runs alike is near.
-  using KernelPlace = std::array<float, 3>;
+  using KernelPlace = std::array<float, 4>;
   using ProblemPlace = std::array<float, 6>;
   static KernelPlace placeKernel(const config::GemmConfig &config);
   ProblemPlace placeProblem(const config::GemmConfig &config,

@@ -88,6 +88,9 @@ public:
   /// True if rows of zeros beyond M save power in the problem, where the last
   /// tile is at the edge of M and products last.
   bool gainsByZeros(const Problem &problem) const;
+  /// True if boxes of A that fit M save time in the problem: many rows of the
+  /// only row of tiles are beyond M.
+  bool gainsByFit(const Problem &problem) const;
 
   /// The times of all launches; the kernel's configuration names none. None if
   /// it is clear at once that all take longer than `mostUs`.

@@ -117,8 +117,10 @@ static void addBarriers(SpellingPatterns &patterns) {
           to.arriveExpectBytesRemote(barrier, op.getBytes());
         else if (op.getArrive())
           to.arriveExpectBytes(barrier, op.getBytes());
+        else if (op.getLaunched())
+          to.expectBytes(barrier, operands.getLaunched()[0]);
         else
-          to.expectBytes(barrier, op.getBytes());
+          to.expectBytes(barrier, to.i32(op.getBytes()));
       });
   patterns.add<MbarrierCommitOp>(
       [](MbarrierCommitOp op, auto operands, Instructions &to) {

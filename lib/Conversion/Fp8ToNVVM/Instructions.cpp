@@ -275,9 +275,8 @@ void Instructions::arriveRemote(Value address) {
   NVVM::MBarrierArriveOp::create(builder, loc, TypeRange(),
                                  clusterPointer(address), /*count=*/Value());
 }
-void Instructions::expectBytes(Value address, int64_t bytes) {
-  NVVM::MBarrierExpectTxOp::create(builder, loc, sharedPointer(address),
-                                   i32(bytes));
+void Instructions::expectBytes(Value address, Value bytes) {
+  NVVM::MBarrierExpectTxOp::create(builder, loc, sharedPointer(address), bytes);
 }
 void Instructions::arriveExpectBytes(Value address, int64_t bytes) {
   NVVM::MBarrierArriveExpectTxOp::create(

@@ -143,7 +143,7 @@ public:
   void arrive(Value address);
   /// Arrives at a barrier of another CTA of the cluster.
   void arriveRemote(Value address);
-  void expectBytes(Value address, int64_t bytes);
+  void expectBytes(Value address, Value bytes);
   void arriveExpectBytes(Value address, int64_t bytes);
   /// The same at a barrier of another CTA of the cluster.
   void arriveExpectBytesRemote(Value address, int64_t bytes);

@@ -218,6 +218,41 @@ static LogicalResult checkConstants(gpu::LaunchFuncOp launch,
   return success();
 }
 
+/// Checks that the kernel is told of the bytes of each map whose boxes fit.
+static LogicalResult checkBoxBytes(gpu::LaunchFuncOp launch,
+                                   gpu::GPUFuncOp kernel) {
+  OperandRange arguments = launch.getKernelOperands();
+  llvm::SmallDenseSet<int64_t> told;
+  for (auto [number, argument] : llvm::enumerate(arguments)) {
+    auto named =
+        kernel.getArgAttrOfType<IntegerAttr>(number, kBoxBytesAttrName);
+    if (!named)
+      continue;
+    told.insert(named.getInt());
+    auto bytes = argument.getDefiningOp<BoxBytesOp>();
+    if (!bytes || bytes.getMap() != arguments[named.getInt()])
+      return launch.emitOpError()
+             << "must pass fp8.box_bytes of parameter " << named.getInt()
+             << " as parameter " << number << " of kernel '" << kernel.getName()
+             << "', which has '" << kBoxBytesAttrName << "' (H6)";
+  }
+  for (auto [number, argument] : llvm::enumerate(arguments))
+    if (auto fit = argument.getDefiningOp<FitRowsOp>();
+        fit && !told.contains(number)) {
+      InFlightDiagnostic error =
+          launch.emitOpError()
+          << "passes a tensor map of fp8.fit_rows as parameter " << number
+          << " of kernel '" << kernel.getName()
+          << "', which is not told the bytes of its boxes; pass fp8.box_bytes "
+             "of it to a parameter with '"
+          << kBoxBytesAttrName << " = " << number
+          << " : i64', or pass the map itself (H6)";
+      error.attachNote(fit.getLoc()) << "the map";
+      return error;
+    }
+  return success();
+}
+
 LogicalResult mlir::fp8::updateLaunches(ModuleOp module,
                                         gpu::GPUFuncOp kernel) {
   WalkResult result = module.walk([&](gpu::LaunchFuncOp launch) {
@@ -227,6 +262,7 @@ LogicalResult mlir::fp8::updateLaunches(ModuleOp module,
     if (Attribute early = kernel->getAttr(Fp8Dialect::kProgrammaticAttrName))
       launch->setAttr(Fp8Dialect::kProgrammaticAttrName, early);
     return failed(checkConstants(launch, kernel)) ||
+                   failed(checkBoxBytes(launch, kernel)) ||
                    failed(checkAccess(launch, kernel)) ||
                    failed(updateLaunch(launch, kernel))
                ? WalkResult::interrupt()

@@ -2,6 +2,7 @@
 // Lowers views of tiles and accumulators, TMA loads and element loads.
 
 #include "RingLowering.h"
+#include "fp8/IR/ArgumentAccess.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -53,7 +54,9 @@ static Results lowerTmaLoad(TmaLoadOp op, Operands<TmaLoadOp> operands,
   builder.ifThen(getThread(op).getLeader(), [&](BarrierBuilder &leader) {
     Value barrier = cursor.getFullBarrier(leader, ring);
     if (!announced)
-      leader.make<MbarrierExpectOp>(barrier, tile.getSizeInBytes());
+      leader.make<MbarrierExpectOp>(barrier, tile.getSizeInBytes(),
+                                    /*arrive=*/false, /*remote=*/false,
+                                    getBoxBytes(op.getMap()));
     // The bytes of both CTAs of a pair count in the leading one.
     if (ctaGroup == 2)
       barrier = leader.add(barrier, cluster.toPairLeader);

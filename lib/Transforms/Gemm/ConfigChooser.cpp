@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Chooses the configuration of a GEMM op: by the op, by a table, or the one that
-// is predicted to be the fastest.
+// Chooses the configuration of a GEMM op: by the op, by a table, or the one
+// that is predicted to be the fastest.
 
 #include "ConfigChooser.h"
 #include "GemmSchedule.h"
@@ -163,13 +163,14 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   if (!entry)
     return std::nullopt;
   GemmConfig config = entry->config;
-  EitherEdge &edges = entries[op][entry];
+  EachEdge &edges = entries[op][entry];
   // It was measured with its own edge, if M has one.
   bool isItself = entry->m == extents.m && extents.m % config.tileM != 0 &&
-                  !config.edgeFirst && knowsM(op);
+                  config.edge == Edge::Last && knowsM(op);
   const Candidate &candidate =
-      isItself ? edges.get(*this, op, config)
-               : edges.getUsual(*this, op, config, extents.m);
+      isItself || config.edge == Edge::Fit
+          ? edges.get(*this, op, config)
+          : edges.getUsual(*this, op, config, extents.m);
   if (!candidate)
     return std::nullopt;
   if (launch != LaunchChoice::Fastest)
@@ -181,7 +182,8 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   auto rowsOf = [&](int64_t m) {
     return int64_t(llvm::divideCeil(m, config.tileM));
   };
-  bool reachesFurther = !config.edgeFirst && entry->m - extents.m >= kFar;
+  bool reachesFurther =
+      config.edge == Edge::Last && entry->m - extents.m >= kFar;
   if (rowsOf(extents.m) != rowsOf(entry->m) || reachesFurther)
     return std::nullopt;
   return config;

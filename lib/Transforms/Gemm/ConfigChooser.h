@@ -107,9 +107,9 @@ private:
   /// True if M is in the op's types, or the kernel serves no other M.
   bool knowsM(BlockwiseGemmOp op) const;
 
-  /// A candidate of an op with either edge, each worked out where it is first
-  /// asked for.
-  class EitherEdge {
+  /// A candidate of an op with each edge, worked out where it is first asked
+  /// for.
+  class EachEdge {
   public:
     /// The candidate with the edge that the configuration names.
     const Candidate &get(const ConfigChooser &chooser, BlockwiseGemmOp op,
@@ -122,7 +122,7 @@ private:
                               GemmConfig &config, int64_t m);
 
   private:
-    std::optional<Candidate> last, first;
+    std::array<std::optional<Candidate>, config::kEdges> kinds;
   };
 
   /// The extents by which candidates are ranked. All tiles have multiples of
@@ -167,10 +167,10 @@ private:
   LaunchChoice launch = LaunchChoice::Fastest;
   /// Of the ops that were asked about: the candidates by what tells them apart,
   /// and those of the table.
-  mutable DenseMap<Operation *, std::unordered_map<uint64_t, EitherEdge>>
+  mutable DenseMap<Operation *, std::unordered_map<uint64_t, EachEdge>>
       candidates;
   mutable DenseMap<Operation *,
-                   std::unordered_map<const TunedTable::Entry *, EitherEdge>>
+                   std::unordered_map<const TunedTable::Entry *, EachEdge>>
       entries;
   /// What was chosen for rounded extents: whether M is known, M, N, K and the
   /// batch.

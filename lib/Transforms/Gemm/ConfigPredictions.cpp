@@ -97,24 +97,29 @@ static bool mayEndWithin(BlockwiseGemmOp op, int64_t tileM, int64_t m) {
   return m > tileM && !(known && m % tileM == 0);
 }
 
-const Candidate &ConfigChooser::EitherEdge::get(const ConfigChooser &chooser,
-                                                BlockwiseGemmOp op,
-                                                const GemmConfig &config) {
-  std::optional<Candidate> &kept = config.edgeFirst ? first : last;
+/// The edge that a kernel has for M of about `m`, if that can be.
+static Edge getUsualEdge(BlockwiseGemmOp op, int64_t tileM, int64_t m) {
+  return mayEndWithin(op, tileM, m) ? Edge::First : Edge::Last;
+}
+
+const Candidate &ConfigChooser::EachEdge::get(const ConfigChooser &chooser,
+                                              BlockwiseGemmOp op,
+                                              const GemmConfig &config) {
+  std::optional<Candidate> &kept = kinds[size_t(config.edge)];
   if (!kept)
     kept = chooser.makeCandidate(op, config);
   return *kept;
 }
 
-const Candidate &
-ConfigChooser::EitherEdge::getUsual(const ConfigChooser &chooser,
-                                    BlockwiseGemmOp op, GemmConfig &config,
-                                    int64_t m) {
-  config.edgeFirst = mayEndWithin(op, config.tileM, m);
+const Candidate &ConfigChooser::EachEdge::getUsual(const ConfigChooser &chooser,
+                                                   BlockwiseGemmOp op,
+                                                   GemmConfig &config,
+                                                   int64_t m) {
+  config.edge = getUsualEdge(op, config.tileM, m);
   if (const Candidate &candidate = get(chooser, op, config);
-      candidate || !config.edgeFirst)
+      candidate || config.edge == Edge::Last)
     return candidate;
-  config.edgeFirst = false;
+  config.edge = Edge::Last;
   return get(chooser, op, config);
 }
 
@@ -194,13 +199,18 @@ ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
   };
   bool isExact = knowsM(op);
   for (GemmConfig &config : configs) {
-    EitherEdge &edges = known[getKey(config)];
+    EachEdge &edges = known[getKey(config)];
     const Candidate &usual = edges.getUsual(*this, op, config, extents.m);
     add(config, usual);
     // Rows of zeros may draw less power than rows that are computed twice. With
     // another M they may cost much.
-    if (isExact && config.edgeFirst && usual->gainsByZeros(problem)) {
-      config.edgeFirst = false;
+    if (isExact && config.edge == Edge::First && usual->gainsByZeros(problem)) {
+      config.edge = Edge::Last;
+      add(config, edges.get(*this, op, config));
+    }
+    // Boxes of the rows that exist cost more instructions, and may save much.
+    if (usual && usual->gainsByFit(problem)) {
+      config.edge = Edge::Fit;
       add(config, edges.get(*this, op, config));
     }
   }

@@ -48,7 +48,7 @@ MemRefType GemmProblem::getRestType() const {
   return withDynamicExtents(d);
 }
 
-SmallVector<GemmParameter> GemmProblem::getParameters(bool edgeFirst,
+SmallVector<GemmParameter> GemmProblem::getParameters(Edge edge,
                                                       bool loadsBEarly) const {
   using gemm::Operand;
   static constexpr GemmParameter kOrder[] = {
@@ -57,7 +57,8 @@ SmallVector<GemmParameter> GemmProblem::getParameters(bool edgeFirst,
       GemmExtra::TilesN, GemmExtra::Blocks, GemmExtra::BatchTilesM,
       Operand::C,        Operand::Bias,     Operand::Beta,
       Operand::DScale,   GemmExtra::DRest,  GemmExtra::Overlap,
-      GemmExtra::DFirst, GemmExtra::CFirst, GemmExtra::BIsConstant};
+      GemmExtra::DFirst, GemmExtra::CFirst, GemmExtra::BIsConstant,
+      GemmExtra::ABytes};
   auto takes = [&](const GemmParameter &parameter) {
     if (auto *operand = std::get_if<Operand>(&parameter))
       return has(*operand);
@@ -68,11 +69,13 @@ SmallVector<GemmParameter> GemmProblem::getParameters(bool edgeFirst,
       return bool(getRestType());
     case GemmExtra::Overlap:
     case GemmExtra::DFirst:
-      return edgeFirst;
+      return edge == Edge::First;
     case GemmExtra::CFirst:
-      return edgeFirst && has(Operand::C);
+      return edge == Edge::First && has(Operand::C);
     case GemmExtra::BIsConstant:
       return loadsBEarly;
+    case GemmExtra::ABytes:
+      return edge == Edge::Fit;
     case GemmExtra::TilesM:
     case GemmExtra::TilesN:
     case GemmExtra::Blocks:

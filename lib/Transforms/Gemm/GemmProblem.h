@@ -21,6 +21,7 @@ enum class GemmExtra {
   DFirst,      ///< the map of the rows of D that the first row of tiles stores
   CFirst,      ///< the map of these rows of C
   BIsConstant, ///< whether B and its scales are constant in the launch
+  ABytes,      ///< the bytes of a box of A, which has no more rows than M
 };
 
 /// A parameter of the kernel. The table of operands says which of them the
@@ -75,11 +76,9 @@ public:
   // Parameters of the kernel
   //===--------------------------------------------------------------------===//
 
-  /// What the kernel takes, in order. `edgeFirst`: the first row of tiles is
-  /// the one that is not full. `loadsBEarly`: B need not be waited for if it is
-  /// constant.
-  SmallVector<GemmParameter> getParameters(bool edgeFirst,
-                                           bool loadsBEarly) const;
+  /// What the kernel takes, in order. `loadsBEarly`: B need not be waited for
+  /// if it is constant.
+  SmallVector<GemmParameter> getParameters(Edge edge, bool loadsBEarly) const;
   /// The type of an operand that the kernel takes as a memref.
   MemRefType getMemrefParameter(gemm::Operand operand) const;
   /// The type of `DRest`; null if rows of D are known to end with 16 bytes,

@@ -259,7 +259,18 @@ LogicalResult GemmSchedule::checkSplit(BlockwiseGemmOp op,
 }
 
 LogicalResult GemmSchedule::checkEdge(BlockwiseGemmOp op) const {
-  if (!edgeFirst)
+  if (edge == Edge::Fit && !mayFitRows())
+    return op->emitOpError()
+           << "with edge = fit has no kernel where sums are in tensor memory; "
+              "set edge = last";
+  // CTAs that share a copy would each have to know the bytes of all, and those
+  // that divide K would send one another undefined sums.
+  if (edge == Edge::Fit && cluster.getSize() > 1)
+    return op->emitOpError()
+           << "with edge = fit copies no more rows of A than there are, which "
+              "the CTAs of a cluster cannot share; set cluster and split_k to "
+              "1, or edge = last";
+  if (edge != Edge::First)
     return success();
   // The proof does not follow the places of CTAs that share copies of B.
   if (cluster.m > 1)
@@ -314,6 +325,7 @@ Type GemmSchedule::getParameterType(GemmParameter parameter) const {
     case GemmExtra::CFirst:
       return getParameterType(gemm::Operand::C);
     case GemmExtra::BIsConstant:
+    case GemmExtra::ABytes:
       return IntegerType::get(getContext(), 32);
     default:
       return IndexType::get(getContext());

@@ -61,7 +61,7 @@ public:
 
   /// What the kernel takes, in order.
   SmallVector<GemmParameter> getParameters() const {
-    return problem.getParameters(edgeFirst, loadsBEarly());
+    return problem.getParameters(edge, loadsBEarly());
   }
   Type getParameterType(GemmParameter parameter) const;
 
@@ -167,6 +167,9 @@ public:
 
   /// True if columns of D are the rows of an MMA.
   virtual bool swapsOperands() const = 0;
+  /// True if copies of A may bring fewer rows than a tile has (`edge = fit`).
+  /// It was measured where warpgroups multiply.
+  virtual bool mayFitRows() const { return false; }
   /// The rows and columns of a tile of D that a CTA stores. Where several CTAs
   /// divide K, each stores a share: of the rows if operands are swapped, else
   /// of the columns.

@@ -72,7 +72,7 @@ std::pair<Value, Value> KernelBuilder::getBlocks() {
 
 Value KernelBuilder::getTileRow(Value row) {
   Value m = scaled(row, schedule.getCtaRows());
-  if (!schedule.edgeFirst)
+  if (schedule.edge != Edge::First)
     return m;
   Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                         row, constant(0));
@@ -83,7 +83,7 @@ Value KernelBuilder::getTileRow(Value row) {
 
 Value KernelBuilder::getMapOfTile(gemm::Operand operand, Value m) {
   Value all = argument(operand);
-  if (!schedule.edgeFirst)
+  if (schedule.edge != Edge::First)
     return all;
   Value first = argument(operand == gemm::Operand::C ? GemmExtra::CFirst
                                                      : GemmExtra::DFirst);

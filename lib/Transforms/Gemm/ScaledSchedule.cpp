@@ -67,8 +67,8 @@ LogicalResult ScaledSchedule::checkMma(BlockwiseGemmOp op,
 }
 
 LogicalResult ScaledSchedule::checkEdge(BlockwiseGemmOp op) const {
-  if (!edgeFirst)
-    return success();
+  if (edge != Edge::First)
+    return GemmSchedule::checkEdge(op);
   return op->emitOpError()
          << "with edge = first would begin a tile within a tile of scales; set "
             "edge = last";

@@ -33,18 +33,24 @@ static ComputedGemm getComputed(const GemmSchedule &schedule) {
   return gemm;
 }
 
-/// Says which parameters are constant if the launch passes that B is.
-static void setConstants(gpu::GPUFuncOp kernel, const GemmSchedule &schedule) {
+/// Says what parameters tell of other parameters: which are constant if the
+/// launch passes that B is, and which map has boxes of so many bytes.
+static void setArgumentAttributes(gpu::GPUFuncOp kernel,
+                                  const GemmSchedule &schedule) {
   SmallVector<GemmParameter> parameters = schedule.getParameters();
+  Builder builder(kernel.getContext());
   auto find = [&](GemmParameter parameter) {
     return llvm::find(parameters, parameter) - parameters.begin();
   };
-  int64_t flag = find(GemmExtra::BIsConstant);
-  if (flag < int64_t(parameters.size()))
-    kernel.setArgAttr(flag, kConstantsAttrName,
-                      Builder(kernel.getContext())
-                          .getDenseI64ArrayAttr({find(gemm::Operand::B),
-                                                 find(gemm::Operand::BScale)}));
+  auto tell = [&](GemmExtra extra, StringRef name, Attribute what) {
+    if (llvm::is_contained(parameters, GemmParameter(extra)))
+      kernel.setArgAttr(find(extra), name, what);
+  };
+  tell(GemmExtra::BIsConstant, kConstantsAttrName,
+       builder.getDenseI64ArrayAttr(
+           {find(gemm::Operand::B), find(gemm::Operand::BScale)}));
+  tell(GemmExtra::ABytes, kBoxBytesAttrName,
+       builder.getI64IntegerAttr(find(gemm::Operand::A)));
 }
 
 gpu::GPUFuncOp mlir::fp8::buildStructuredKernel(OpBuilder &builder,
@@ -74,7 +80,7 @@ gpu::GPUFuncOp mlir::fp8::buildStructuredKernel(OpBuilder &builder,
     kernel->setAttr(Fp8Dialect::kProgrammaticAttrName, builder.getUnitAttr());
   if (schedule.signalsAtWait)
     kernel->setAttr(Fp8Dialect::kSignalsAtWaitAttrName, builder.getUnitAttr());
-  setConstants(kernel, schedule);
+  setArgumentAttributes(kernel, schedule);
   builder.setInsertionPointToStart(&kernel.getBody().front());
   schedule.buildRoles(KernelBuilder(builder, loc, schedule, kernel));
   gpu::ReturnOp::create(builder, loc);

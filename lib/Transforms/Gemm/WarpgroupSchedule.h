@@ -24,6 +24,7 @@ public:
   /// True if columns of D are the rows of an MMA, for the tile does not have
   /// whole MMAs of rows.
   bool swapsOperands() const final { return tileM % 64 != 0; }
+  bool mayFitRows() const final { return true; }
 
   /// In kernels that signal behind their wait: after a later signal no time is
   /// left for it (benchmark/notes/programmatic.md).

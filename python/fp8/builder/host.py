@@ -86,7 +86,7 @@ class Host(Function):
         if kernel.current is not None:
             raise BuildError(f"{kernel.noun} is launched before it is finished; end its 'with' first", (kernel.noun, kernel.location))
         # gpu.launch_func numbers the parameters and knows no names: its verifier could not say which argument is wrong.
-        names = [parameter.hint for parameter in kernel.arguments]
+        names = [parameter.hint for number, parameter in enumerate(kernel.arguments) if number not in kernel.box_bytes]
         for name in names:
             if name not in arguments:
                 raise BuildError(f"the launch of {kernel.noun} lacks its parameter '{name}'; pass {name}=...", (kernel.noun, kernel.location))
@@ -96,19 +96,30 @@ class Host(Function):
                                  (kernel.noun, kernel.location))
         one, blocks = as_scalar(self, 1, INDEX), as_scalar(self, grid, INDEX)
         threads = as_scalar(self, kernel.threads, INDEX)
-        values = [self._argument(parameter, arguments[parameter.hint]) for parameter in kernel.arguments]
+        values: list[Value] = []
+        for number, parameter in enumerate(kernel.arguments):
+            if number in kernel.box_bytes:
+                size = Scalar(self, I32, parameter.hint)
+                self.emit("fp8.box_bytes", values[kernel.box_bytes[number]], results=[size])
+                values.append(size)
+            else:
+                values.append(self._argument(parameter, arguments[parameter.hint], fit_rows=number in kernel.box_bytes.values()))
         asynchronous: list[Value] = []  # no dependencies, and neither clusters nor dynamic shared memory
         self.emit("gpu.launch_func", asynchronous, blocks, one, one, threads, one, one, None, None, None, None, values, None,
                   attributes={"kernel": Attribute(f"@kernels::@{kernel.name}"), "fp8.problem_options": self.options or None})
 
-    def _argument(self, parameter: Value, argument: Argument) -> Value:
+    def _argument(self, parameter: Value, argument: Argument, *, fit_rows: bool) -> Value:
         if isinstance(parameter.type, TensorMap):
             whole, array = (True, argument.array) if isinstance(argument, WholeUnits) else (False, argument)
             expect(array, Array, f"the argument for {parameter.noun}")
             assert isinstance(array, Array)
             encoded = Value(self, parameter.type, f"map_{parameter.hint}")
             self.emit("fp8.tensor_map", array, results=[encoded], attributes={"whole_units": whole})
-            return encoded
+            if not fit_rows:
+                return encoded
+            fit = Value(self, parameter.type, f"fit_{parameter.hint}")
+            self.emit("fp8.fit_rows", encoded, results=[fit])
+            return fit
         if isinstance(parameter.type, MemRef):
             expect(argument, Array, f"the argument for {parameter.noun}")
             assert isinstance(argument, Array)

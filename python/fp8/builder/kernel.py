@@ -30,6 +30,7 @@ class Kernel(Function):
         self.programmatic = programmatic
         self.signals_at_wait = signals_at_wait
         self._constants: dict[int, list[int]] = {}
+        self.box_bytes: dict[int, int] = {}  # by parameter: the map whose boxes have as many bytes
         self._rings: list[Ring] = []
         self._roles: list[Role] = []
         self._branches: list[Branch] = []
@@ -47,12 +48,19 @@ class Kernel(Function):
 
     def op(self) -> Op:
         cluster = f"array<i64: {', '.join(map(str, self.cluster))}>" if self.cluster else None
-        told: list[object] = [{"fp8.constants": Attribute(f"array<i64: {', '.join(map(str, self._constants[number]))}>")} if number in self._constants
-                              else {} for number in range(len(self.arguments))]
+        told = [self._tell(number) for number in range(len(self.arguments))]
         return Op("gpu.func", [], [], {"sym_name": self.name, "function_type": FunctionType(types_of(self.arguments)), "gpu.kernel": True,
-                                       "arg_attrs": told if self._constants else None,
+                                       "arg_attrs": told if any(told) else None,
                                        "fp8.linear": True, "fp8.cluster": cluster and Attribute(cluster),
                                        "fp8.programmatic": self.programmatic, "fp8.signals_at_wait": self.signals_at_wait}, [self.body], self.location)
+
+    def _tell(self, number: int) -> dict[str, Attribute]:
+        """What a parameter tells of others."""
+        if number in self._constants:
+            return {"fp8.constants": Attribute(f"array<i64: {', '.join(map(str, self._constants[number]))}>")}
+        if number in self.box_bytes:
+            return {"fp8.box_bytes": Attribute(f"{self.box_bytes[number]} : i64")}
+        return {}
 
     def finish(self) -> None:
         super().finish()
@@ -71,10 +79,15 @@ class Kernel(Function):
         self.arguments.append(self.body.define(value))
         return value
 
-    def tensor_map(self, name: str, tile: Tile, *, rank: int = 2) -> Map:
-        """Declares a parameter: the TMA descriptor of a tensor of `rank` dimensions that is copied in boxes of `tile`."""
+    def tensor_map(self, name: str, tile: Tile, *, rank: int = 2, fit_rows: bool = False) -> Map:
+        """Declares a parameter: the TMA descriptor of a tensor of `rank` dimensions that is copied in boxes of `tile`. With `fit_rows` a box
+        has no more rows than the tensor, rounded up to 8; the launch passes its bytes, which are a parameter of their own."""
         expect(tile, Tile, f"the box of '{name}'")
-        return self._parameter(Map(self, TensorMap(tile, rank), name))
+        tensor = self._parameter(Map(self, TensorMap(tile, rank), name))
+        if fit_rows:
+            self.box_bytes[len(self.arguments)] = len(self.arguments) - 1
+            self._parameter(Scalar(self, I32, f"{name}_bytes"))
+        return tensor
 
     def array(self, name: str, type: MemRef) -> Array:
         """Declares a parameter: an array in global memory."""
