@@ -35,7 +35,7 @@ FOLDS = {"shape": lambda shape: shape, "nk": lambda shape: shape[1:], "k": lambd
 def kernel_of(config):
     """What of a configuration tells corrections apart."""
     fields = config.split(", ")
-    return ", ".join(field for field in fields if re.match(r"tile|split_k", field)) + (
+    return ", ".join(field for field in fields if re.match(r"tile|split_k|edge = fit", field)) + (
         ", launch = programmatic" + chooser.SIGNAL if chooser.SIGNAL in config else "")
 
 

@@ -67,8 +67,11 @@ def draw_configuration(draw, m):
     if draw.random() < 0.4:
         fields.append("l2_promotion = 128")
     fields.append("launch = programmatic")
-    if draw.random() < 0.4 and cluster != "2 x 1":
+    edge = draw.random()
+    if edge < 0.4 and cluster != "2 x 1":
         fields.append("edge = first")
+    elif edge > 0.8 and not cluster and not split:
+        fields.append("edge = fit")
     if draw.random() < 0.4:
         fields.append("signal = wait")
     return ", ".join(fields)

@@ -28,7 +28,7 @@ EITHER_LAUNCH = 3
 # A serial launch is taken if a programmatic one takes that many times as long: where kernels are long, the two differ by noise alone.
 SERIAL_LOSES = 1.01
 PROGRAMMATIC = "launch = programmatic"
-SUFFIXES = {PROGRAMMATIC: "-early", "edge = first": "-edge", "signal = wait": "-wait"}
+SUFFIXES = {PROGRAMMATIC: "-early", "edge = first": "-edge", "edge = fit": "-fit", "signal = wait": "-wait"}
 CONFIGURATIONS = os.path.join(HERE, "gpu", "configurations.json")
 
 
@@ -47,10 +47,11 @@ def name_of(config):
 
 def with_other_launch(config):
     """The configuration launched the other way, with the signal that it has by default."""
-    early, edge = ", " + PROGRAMMATIC, ", edge = first"
+    early = ", " + PROGRAMMATIC
     if early in config:
         return config.replace(early, "").replace(chooser.SIGNAL, "")
-    return config.removesuffix(edge) + early + (edge if config.endswith(edge) else "")
+    fields, edge = re.fullmatch(r"(.*?)(, edge = \w+)?", config).groups()
+    return fields + early + (edge or "")
 
 
 def known_rows():
