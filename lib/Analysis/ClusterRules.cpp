@@ -4,6 +4,7 @@
 // the work queue (W2, W3).
 
 #include "fp8/Analysis/KernelPlan.h"
+#include "fp8/IR/ArgumentAccess.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -62,6 +63,14 @@ LogicalResult KernelPlan::checkSharedSlots(Operation *op,
                << "takes a slot that several CTAs fill, so it must not be in "
                   "an 'fp8.leading_cta' (C4); move it out, since every CTA "
                   "copies its share and hands the slot back";
+    for (TileCopyOpInterface copy : use.copies)
+      if (auto load = dyn_cast<TmaLoadOp>(copy.getOperation());
+          load && getBoxBytes(load.getMap()) &&
+          llvm::is_contained(getRings(copy.getFilledStage()), op))
+        return copy->emitOpError()
+               << "copies a box whose bytes are an argument of the kernel into "
+                  "a slot that CTAs share (M7); remove '"
+               << kBoxBytesAttrName << "', or load into a ring of its own";
     for (TileCopyOpInterface copy : use.copies)
       if (llvm::is_contained(getRings(copy.getFilledStage()), op) &&
           !stage.bytesAtAcquire)

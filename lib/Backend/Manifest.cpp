@@ -271,6 +271,16 @@ FailureOr<std::string> mlir::fp8::emitManifest(ModuleOp module,
   return emitManifest(*launch, kernel);
 }
 
+/// True if the launch decides an extent of a tensor map's box.
+static bool hasExpressionInBox(const Array &parameters) {
+  return llvm::any_of(parameters, [](const llvm::json::Value &parameter) {
+    const Array *box = parameter.getAsObject()->getArray("box");
+    return box && llvm::any_of(*box, [](const llvm::json::Value &extent) {
+             return extent.getAsObject();
+           });
+  });
+}
+
 FailureOr<std::string> mlir::fp8::emitManifest(gpu::LaunchFuncOp launch,
                                                const KernelModule &kernel) {
   FailureOr<func::FuncOp> host = findHost(launch);
@@ -327,7 +337,7 @@ FailureOr<std::string> mlir::fp8::emitManifest(gpu::LaunchFuncOp launch,
       manifest["version"] = manifestVersionWithConstants;
   if (!host->getOps<IsConstantOp>().empty())
     manifest["version"] = manifestVersionWithConstancy;
-  if (!host->getOps<FitRowsOp>().empty())
+  if (hasExpressionInBox(*manifest.getArray("parameters")))
     manifest["version"] = manifestVersionWithBoxes;
   std::string text;
   llvm::raw_string_ostream(text)

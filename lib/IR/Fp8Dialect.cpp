@@ -241,7 +241,8 @@ static LogicalResult verifyBoxBytes(FunctionOpInterface function,
           << "uses tensor map " << number << ", whose boxes have the bytes of "
           << "argument " << argument
           << "; only fp8.tma_load and fp8.tma_prefetch may, since no other op "
-             "counts such bytes";
+             "counts such bytes (M7); pass a second map without '"
+          << kBoxBytesAttrName << "'";
       error.attachNote(function.getLoc())
           << "'" << kBoxBytesAttrName << "' is an attribute of this kernel";
       return error;

@@ -46,7 +46,9 @@ BlockArgument mlir::fp8::getBoxBytes(Value map) {
           : FunctionOpInterface();
   if (!kernel || !argument.getOwner()->isEntryBlock())
     return {};
-  for (BlockArgument bytes : kernel.getArguments()) {
+  // The entry block has a GPU function's workgroup memory as well.
+  for (BlockArgument bytes :
+       kernel.getArguments().take_front(kernel.getNumArguments())) {
     auto number = kernel.getArgAttrOfType<IntegerAttr>(bytes.getArgNumber(),
                                                        kBoxBytesAttrName);
     if (number && number.getInt() == argument.getArgNumber())

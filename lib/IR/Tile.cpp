@@ -89,6 +89,17 @@ LogicalResult TmaLoadOp::verify() {
                          << (getMulticast() ? "remove multicast"
                                             : "load into a ring of one CTA")
                          << ", or remove '" << kBoxBytesAttrName << "'";
+  // Such a box has no more rows than the tensor, wherever it begins.
+  APInt row;
+  if (getBoxBytes(getMap()) &&
+      matchPattern(getCoordinates()[getCoordinates().size() - 2],
+                   m_ConstantInt(&row)) &&
+      row.isNegative())
+    return emitOpError() << "copies a box that fits the rows of the tensor, "
+                            "and so must not begin in front of them (M7), but "
+                            "begins at row "
+                         << row.getSExtValue() << "; remove '"
+                         << kBoxBytesAttrName << "'";
   if (!getMulticast()) {
     if (tile != box)
       return emitOpError() << "the map's box " << box

@@ -18,6 +18,7 @@ using Op = CodeStep::Op;
 uint64_t CodeReader::getMayBeKnownOf(const Source &source) const {
   switch (source.kind) {
   case Source::Kind::Unknown:
+  case Source::Kind::Parameter:
     return 0;
   case Source::Kind::Register:
     return source.value ? getLowRun(code.mayBeKnown[source.number])

@@ -49,7 +49,7 @@ class TensorMap(TypedDict):
     dtype: str
     dims: list[Expression]
     strides_bytes: list[Expression]
-    box: list[int]
+    box: list[Expression]
     element_strides: list[int]
     swizzle: str
     interleave: str

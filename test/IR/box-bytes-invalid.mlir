@@ -33,7 +33,7 @@ func.func @pair(%end: !fp8.producer<!ring>, %map: !fp8.tensor_map<!tile>, %bytes
 
 // expected-note @below {{'fp8.box_bytes' is an attribute of this kernel}}
 func.func @chosen(%map: !fp8.tensor_map<!tile>, %other: !fp8.tensor_map<!tile>, %bytes: i32 {fp8.box_bytes = 0 : i64}, %c: i1) attributes {fp8.linear} {
-  // expected-error @below {{uses tensor map 0, whose boxes have the bytes of argument 2; only fp8.tma_load and fp8.tma_prefetch may, since no other op counts such bytes}}
+  // expected-error @below {{uses tensor map 0, whose boxes have the bytes of argument 2; only fp8.tma_load and fp8.tma_prefetch may, since no other op counts such bytes (M7); pass a second map without 'fp8.box_bytes'}}
   %either = arith.select %c, %map, %other : !fp8.tensor_map<!tile>
   return
 }
@@ -72,4 +72,19 @@ func.func @arrival(%barrier: i32, %bytes: i32) {
   // expected-error @below {{tells a number that the launch decides with an arrival (B5); remove 'arrive', and arrive behind the last number}}
   fp8.mbarrier_expect arrive %barrier, 128 as %bytes
   return
+}
+
+// -----
+
+!tile = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+!ring = !fp8.pipeline<2, a: !tile>
+
+func.func @in_front(%end: !fp8.producer<!ring>, %map: !fp8.tensor_map<!tile>, %bytes: i32 {fp8.box_bytes = 1 : i64}, %k: index) -> !fp8.producer<!ring>
+    attributes {fp8.linear} {
+  %row = arith.constant -1 : index
+  %stage = fp8.acquire %end : !fp8.producer<!ring>
+  // expected-error @below {{copies a box that fits the rows of the tensor, and so must not begin in front of them (M7), but begins at row -1; remove 'fp8.box_bytes'}}
+  fp8.tma_load %map[%row, %k], %stage["a"] : !fp8.tensor_map<!tile>, !fp8.producer_stage<!ring>
+  %next = fp8.release %stage : !fp8.producer_stage<!ring>
+  return %next : !fp8.producer<!ring>
 }

@@ -35,7 +35,9 @@ Value getMemory(Value operand);
 /// none does.
 inline BlockArgument getConstancy(FunctionOpInterface kernel,
                                   unsigned argument) {
-  for (BlockArgument flag : kernel.getArguments()) {
+  // The entry block has a GPU function's workgroup memory as well.
+  for (BlockArgument flag :
+       kernel.getArguments().take_front(kernel.getNumArguments())) {
     auto constants = kernel.getArgAttrOfType<DenseI64ArrayAttr>(
         flag.getArgNumber(), kConstantsAttrName);
     if (constants && llvm::is_contained(constants.asArrayRef(), argument))

@@ -21,10 +21,11 @@ def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
     same rank in their pairs. Each copies its share of the rows and sends it to all of them. The coordinates are those of the whole tile.
 
     If an argument of the kernel has the bytes of the map's box (`fp8.box_bytes`), a box has the rows of the tile, or fewer where the tensor
-    has fewer. The full barrier counts as many bytes. The tile's other rows, to which no row of the tensor belongs, are undefined.
+    has fewer. The full barrier counts as many bytes. The tile's other rows are undefined. No row of the tensor belongs there if the box
+    begins at row 0 or later.
 
     (M1) The map's box is the stage's tile with that name; with `multicast`, one CTA's share of it. (M2) A share has a multiple of 8 rows,
-    the rows of a swizzle atom. (M7) No CTAs share a copy whose bytes are an argument: it has no `multicast`, and the ring is not of a pair.
+    the rows of a swizzle atom. (M7) No CTAs share a ring into which a box is copied whose bytes are an argument. Such a box does not begin in front of the tensor's rows.
 
     ```mlir
     !tile = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>

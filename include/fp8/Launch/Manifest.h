@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The launch manifest, versions 1 to 6: the JSON file beside a PTX file with
+// The launch manifest, versions 1 to 7: the JSON file beside a PTX file with
 // everything that a launcher needs. docs/manifest.schema.json is its schema.
 #ifndef FP8_LAUNCH_MANIFEST_H
 #define FP8_LAUNCH_MANIFEST_H
@@ -92,7 +92,8 @@ using ParameterSpec =
 struct Manifest {
   /// The latest version; earlier versions can be read too. Version 2 added
   /// `problem_options`, version 3 `debug_waits`, version 4 `profile`, version 5
-  /// constant arguments, version 6 parameters that say what is constant.
+  /// constant arguments, version 6 parameters that say what is constant,
+  /// version 7 expressions in the box of a tensor map.
   static constexpr int64_t supportedVersion = 7;
 
   std::string producer;

@@ -163,8 +163,10 @@ void Warp::land(uint32_t row, bool adds) {
   if (!adds)
     undefined.forget(row);
   for (int lane = 0; lane < 32 && adds; ++lane)
-    if (undefined.find(row, lane))
+    if (const UndefinedBits *bits = undefined.find(row, lane)) {
+      undefined.set(row, lane, UndefinedBits::all(bits->origin));
       ready[row] &= ~(1u << lane);
+    }
 }
 
 void Warp::leaveAll(const Inst &inst, int lane, OriginId origin) {

@@ -25,10 +25,13 @@ static std::vector<OriginId> findRows(SharedMemory &shared, const Inst &inst,
       shared.findUndefined(inst, *chunk++, 16, part);
       if (!part.bytes)
         continue;
+      if (!layout.mnMajor)
+        found[o] = part.first();
       // Sixteen bytes of an MN-major operand are of several rows.
-      auto first = found.begin() + (layout.mnMajor ? c : o);
-      uint32_t count = layout.mnMajor ? std::min(perChunk, inner - c) : 1;
-      std::fill_n(first, count, part.first());
+      for (uint32_t byte = 0; byte < 16 && layout.mnMajor; ++byte)
+        if (uint32_t row = c + byte * perChunk / 16;
+            row < inner && part.bytes >> byte & 1)
+          found[row] = part.origins[byte];
     }
   return found;
 }

@@ -247,7 +247,7 @@ TEST_F(WgmmaRules, OperandsMustBeDefined) {
   with("%db, %p1,", "%db, %p3,", "depends on predicate %p3");
   with("mov.f32 %v1, 0f3F000000;", "", "needs register %v1");
   with("{%r4, %r5, %r6, %r7}, [%d0]", "{%r4, %r5, %r6, %r19}, [%d0]",
-       ", to which undefined data was stored");
+       "stores register %v0, which is undefined");
   p.registerA = true;
   std::string text = p.text();
   size_t load = text.find("ld.global.b32 %a1");
