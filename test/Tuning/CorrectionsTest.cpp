@@ -56,6 +56,20 @@ TEST(Corrections, TrustFewMeasurementsLess) {
   EXPECT_NEAR(one, 10.5, 0.1); // as much as that there is none
 }
 
+TEST(Corrections, TellBoxesThatFitApart) {
+  // What was measured of another kernel counts less for one whose boxes fit.
+  Prediction ten{};
+  ten.total = 10;
+  Predictions times{ten, ten, ten};
+  GemmConfig fit = makeConfig(64, 64, false);
+  fit.edge = fp8::config::Edge::Fit;
+  Corrections corrections = makeCorrections(1.1, 1);
+  corrections.apply(fit, kMeasured, times);
+  EXPECT_GT(times.early.total, 10.1);
+  EXPECT_LT(times.early.total,
+            apply(corrections, 64, 64, kMeasured).early.total - 0.1);
+}
+
 TEST(Corrections, TellSignalsApart) {
   Predictions times = apply(makeCorrections(1.1, 1), 64, 64, kMeasured);
   EXPECT_GT(times.early.total, times.programmatic.total);

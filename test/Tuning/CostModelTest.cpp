@@ -284,6 +284,37 @@ TEST(CostModel, TheRowOfTilesWithRowsBeyondMHoldsUpTheOthers) {
   EXPECT_EQ(get(214).fillWait, 0);
 }
 
+TEST(CostModel, BoxesThatFitFillNothing) {
+  KernelShape last = warpgroupKernel(128, 128), fit = last;
+  fit.config.edge = fp8::config::Edge::Fit;
+  for (int64_t m : {64, 128}) {
+    Prediction its = predict(h200, {m, 24576, 16384}, fit);
+    EXPECT_EQ(its.fill, 0);
+    EXPECT_EQ(its.fillWait, 0);
+  }
+  EXPECT_LT(totalUs({64, 24576, 16384}, fit),
+            totalUs({64, 24576, 16384}, last));
+  // Several rows of tiles have whole boxes.
+  EXPECT_EQ(predict(h200, {192, 24576, 16384}, fit).fill,
+            predict(h200, {192, 24576, 16384}, last).fill);
+}
+
+TEST(CostModel, FewRowsBeyondMNeedNoBoxesThatFit) {
+  auto gains = [](const KernelShape &kernel, int64_t m) {
+    return KernelModel(h200, kernel).gainsByFit({m, 24576, 16384});
+  };
+  KernelShape kernel = warpgroupKernel(128, 128), first = kernel,
+              divided = kernel, ofTensorMemory = kernel;
+  EXPECT_TRUE(gains(kernel, 111));
+  EXPECT_FALSE(gains(kernel, 112));
+  EXPECT_FALSE(gains(kernel, 200)); // in two rows of tiles
+  first.config.edge = fp8::config::Edge::First;
+  divided.config.cluster.k = 2;
+  ofTensorMemory.warpgroups = 0;
+  for (const KernelShape &other : {first, divided, ofTensorMemory})
+    EXPECT_FALSE(gains(other, 64));
+}
+
 TEST(CostModel, ProductsOfZerosDrawLessPower) {
   KernelShape last = warpgroupKernel(128, 192), first = last;
   first.config.edge = fp8::config::Edge::First;

@@ -160,20 +160,25 @@ def parts():
     return module
 
 
+def read_rows(kernel, source):
+    """Roles that load a row of the map and add it."""
+    ring = kernel.pipeline(2, row=ROW)
+    with kernel.role("load", warps=1):
+        with kernel.range(1):
+            with ring.produce() as stage:
+                stage.load(row=source[0, 0])
+    with kernel.role("read", warps=4):
+        with ring.consume() as stage:
+            kernel.zeros(TOTAL).add_row(stage["row"])
+
+
 def constancies():
     """A role that need not wait for the kernel in front where what it loads is constant."""
     module = Module()
     with module.kernel("k", programmatic=True, signals_at_wait=True) as kernel:
         source = kernel.tensor_map("source", ROW)
         kernel.constancy("constant", source)
-        ring = kernel.pipeline(2, row=ROW)
-        with kernel.role("load", warps=1):
-            with kernel.range(1):
-                with ring.produce() as stage:
-                    stage.load(row=source[0, 0])
-        with kernel.role("read", warps=4):
-            with ring.consume() as stage:
-                kernel.zeros(TOTAL).add_row(stage["row"])
+        read_rows(kernel, source)
     with module.launch() as host:
         array = host.read("source", ARRAY)
         host.launch(kernel, grid=1, source=array, constant=host.is_constant(array))
@@ -184,14 +189,7 @@ def boxes_that_fit():
     module = Module()
     with module.kernel("k") as kernel:
         source = kernel.tensor_map("source", ROW, fit_rows=True)
-        ring = kernel.pipeline(2, row=ROW)
-        with kernel.role("load", warps=1):
-            with kernel.range(1):
-                with ring.produce() as stage:
-                    stage.load(row=source[0, 0])
-        with kernel.role("read", warps=4):
-            with ring.consume() as stage:
-                kernel.zeros(TOTAL).add_row(stage["row"])
+        read_rows(kernel, source)
     with module.launch() as host:
         host.launch(kernel, grid=1, source=host.read("source", ARRAY))
     return module
