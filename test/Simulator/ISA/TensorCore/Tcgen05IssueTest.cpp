@@ -141,18 +141,25 @@ TEST(MmaLanes, ACommitTellsOfItsOwnLane) {
   }
 }
 
+/// Lane 1 issues `second` and commits. The MMA of `run` is of lane 1 too, or of
+/// lane 0.
+static void issueFromLanes(MmaRun &run, const MmaCase &form, bool firstOfLane1,
+                           const std::string &second) {
+  std::string first = mma(form, 0, kNew);
+  run.text = replaced(run.text, "setp.ne.u32 %p5, %r6, 0;",
+                      "setp.gt.u32 %p5, %r6, 1; setp.eq.u32 %p7, %r0, 1;");
+  run.text = replaced(run.text, first,
+                      (firstOfLane1 ? "  @%p7" : "  @!%p7") + first + "  @%p7" +
+                          second);
+  run.text = replaced(run.text, "  " + kCommit, "  @%p7 " + kCommit);
+}
+
 TEST(MmaLanes, MmasOfTwoLanesAreNotPipelined) {
   // Lanes 0 and 1 each issue one, and lane 1 commits; or lane 1 both.
   for (bool both : {false, true}) {
     MmaCase form = integers(128, 64);
     MmaRun run(form);
-    std::string first = mma(form, 0, kNew);
-    run.text = replaced(run.text, "setp.ne.u32 %p5, %r6, 0;",
-                        "setp.gt.u32 %p5, %r6, 1; setp.eq.u32 %p7, %r0, 1;");
-    run.text = replaced(run.text, first,
-                        (both ? "  @%p7" : "  @!%p7") + first + "  @%p7" +
-                            mma(form, 0, kMore));
-    run.text = replaced(run.text, "  " + kCommit, "  @%p7 " + kCommit);
+    issueFromLanes(run, form, both, mma(form, 0, kMore));
     if (!both) {
       expectUnordered(run);
       continue;
@@ -169,13 +176,7 @@ TEST(MmaLanes, ACommitTellsOtherWarpsOfItsOwnLane) {
   for (bool own : {false, true}) {
     MmaCase form = integers(128, 64);
     MmaRun run(form);
-    std::string first = mma(form, 0, kNew);
-    run.text = replaced(run.text, "setp.ne.u32 %p5, %r6, 0;",
-                        "setp.gt.u32 %p5, %r6, 1; setp.eq.u32 %p7, %r0, 1;");
-    run.text = replaced(run.text, first,
-                        (own ? "  @%p7" : "  @!%p7") + first + "  @%p7" +
-                            mma(form, 64, kNew));
-    run.text = replaced(run.text, "  " + kCommit, "  @%p7 " + kCommit);
+    issueFromLanes(run, form, own, mma(form, 64, kNew));
     if (!own) {
       expectUnordered(run);
       continue;
