@@ -98,6 +98,9 @@ public:
   /// another.
   TileType getABox() const;
   TileType getBBox() const;
+  /// True if copies of A may bring fewer rows than a tile has (`edge = fit`).
+  /// It was measured where warpgroups multiply.
+  virtual bool mayFitRows() const { return false; }
   bool multicastsA() const;
   bool multicastsB() const;
   /// A's scales of getScaleBlocks() K blocks.
@@ -167,9 +170,6 @@ public:
 
   /// True if columns of D are the rows of an MMA.
   virtual bool swapsOperands() const = 0;
-  /// True if copies of A may bring fewer rows than a tile has (`edge = fit`).
-  /// It was measured where warpgroups multiply.
-  virtual bool mayFitRows() const { return false; }
   /// The rows and columns of a tile of D that a CTA stores. Where several CTAs
   /// divide K, each stores a share: of the rows if operands are swapped, else
   /// of the columns.
