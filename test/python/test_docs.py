@@ -30,7 +30,7 @@ def run(path, text):
     return count
 
 
-@pytest.mark.parametrize("page, least", [("Python.md", 5), ("Foreign.md", 1)])
+@pytest.mark.parametrize("page, least", [("Python.md", 5), ("Foreign.md", 1), ("Serving.md", 1)])
 def test_page(page, least, monkeypatch):
     monkeypatch.chdir(ROOT)
     path = ROOT / "docs" / page
