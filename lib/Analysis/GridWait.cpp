@@ -7,6 +7,7 @@
 #include "fp8/IR/Assembly.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -151,7 +152,7 @@ static void startNextAtStore(RoleOp role, GridWait &wait) {
 /// `startsNextAtOnce`.
 static GridWait waitAtBegin(RoleOp role, bool startsNextAtOnce) {
   Operation *begin = &role.getBody().front().front();
-  GridWait wait{{begin}, /*unless=*/{}, /*startsNext=*/begin};
+  GridWait wait{{{begin, /*unless=*/{}}}, /*startsNext=*/begin};
   if (!startsNextAtOnce)
     startNextAtStore(role, wait);
   return wait;
@@ -197,30 +198,79 @@ static bool copiesConstants(RoleOp role, FunctionOpInterface kernel) {
   return copies && !others && onlyFillsRings(role);
 }
 
-static GridWait getGridWait(RoleOp role, FunctionOpInterface kernel,
-                            bool startsNextAtOnce) {
-  if (!onlyFillsRings(role))
-    return waitAtBegin(role, startsNextAtOnce);
+/// The flag, if it is the only one; null if what is touched is never constant,
+/// or several flags tell of it.
+static Value getOnly(const llvm::SmallSetVector<Value, 2> &constancies) {
+  return constancies.size() == 1 ? constancies.front() : Value();
+}
+
+/// A role that fills rings waits where the blocks of its copies begin. In a
+/// loop it waits again, which takes no time. In front of the loop LLVM would
+/// leave the computation of the copies' places behind the wait.
+static GridWait waitAtCopies(RoleOp role, FunctionOpInterface kernel) {
+  llvm::MapVector<Block *, llvm::SmallSetVector<Value, 2>> constancies;
+  role->walk([&](Operation *op) {
+    if (SmallVector<Value> its = getConstancies(op, kernel); !its.empty())
+      constancies[op->getBlock()].insert_range(its);
+  });
+  GridWait wait;
+  for (auto &[block, its] : constancies)
+    wait.places.push_back({&block->front(), getOnly(its)});
+  return wait;
+}
+
+/// A role that need not wait for the kernel's sake waits where it begins for
+/// what may be constant, and for the rest in front of the first access of each
+/// block.
+static GridWait waitAtAccesses(RoleOp role, FunctionOpInterface kernel) {
+  llvm::SmallSetVector<Value, 2> flags;
   llvm::SmallSetVector<Block *, 4> blocks;
-  llvm::SmallSetVector<Value, 2> constancies;
-  bool hasBranches = false;
+  GridWait wait;
   role->walk([&](Operation *op) {
     SmallVector<Value> its = getConstancies(op, kernel);
-    if (its.empty())
-      return;
-    constancies.insert_range(its);
-    blocks.insert(op->getBlock());
-    hasBranches |= isInControlFlow(op, role);
+    if (!llvm::is_contained(its, Value()))
+      flags.insert_range(its);
+    else if (blocks.insert(op->getBlock()))
+      wait.places.push_back({op, /*unless=*/{}});
   });
-  if (hasBranches)
+  if (!flags.empty())
+    wait.places.insert(wait.places.begin(),
+                       {&role.getBody().front().front(), getOnly(flags)});
+  return wait;
+}
+
+/// True if control flow within a region decides whether the role touches what
+/// is not constant.
+static bool branchesToAccesses(RoleOp role, FunctionOpInterface kernel) {
+  return role
+      ->walk([&](Operation *op) {
+        return touchesOthers(op, kernel) && isInControlFlow(op, role)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// True if the role has no ops: it waits, lets the kernel behind start, and
+/// ends.
+static bool onlyWaits(RoleOp role) {
+  return role.getBody().hasOneBlock() &&
+         role.getBody().front().without_terminator().empty();
+}
+
+/// `startsNextAtOnce`: the kernel behind starts right behind the wait.
+/// `anotherWaits`: a role without ops waits for the kernel's sake.
+static GridWait getGridWait(RoleOp role, FunctionOpInterface kernel,
+                            bool startsNextAtOnce, bool anotherWaits) {
+  bool fills = onlyFillsRings(role);
+  if (onlyWaits(role) || !(fills || anotherWaits) ||
+      branchesToAccesses(role, kernel))
     return waitAtBegin(role, startsNextAtOnce);
-  // In a loop it waits again, which takes no time. In front of the loop LLVM
-  // would leave the computation of the copies' places behind the wait.
-  GridWait wait;
-  for (Block *block : blocks)
-    wait.before.push_back(&block->front());
-  if (constancies.size() == 1)
-    wait.unless = constancies.front();
+  if (fills)
+    return waitAtCopies(role, kernel);
+  GridWait wait = waitAtAccesses(role, kernel);
+  if (!startsNextAtOnce)
+    startNextAtStore(role, wait);
   return wait;
 }
 
@@ -232,12 +282,13 @@ SmallVector<GridWait> mlir::fp8::getGridWaits(FunctionOpInterface kernel) {
                             return copiesConstants(role, kernel);
                           });
   bool isProgrammatic = kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName),
-       isBefore = isProgrammatic && waitsBeforeRoles(kernel);
+       isBefore = isProgrammatic && waitsBeforeRoles(kernel),
+       anotherWaits = llvm::any_of(roles, onlyWaits);
   auto getWait = [&](RoleOp role) {
     if (!isProgrammatic)
       return GridWait();
     return isBefore ? getGridWaitBehindAllocation(role, kernel)
-                    : getGridWait(role, kernel, startsNextAtOnce);
+                    : getGridWait(role, kernel, startsNextAtOnce, anotherWaits);
   };
   return llvm::map_to_vector(roles, getWait);
 }

@@ -147,9 +147,10 @@ void EventWalker::addGridEvent(StringRef kind, Operation *op, bool isSometimes,
 }
 
 void EventWalker::walk(Operation *op, Block &out) {
-  if (llvm::is_contained(gridWait.before, op))
-    addGridEvent("wait for earlier grids", role,
-                 /*isSometimes=*/bool(gridWait.unless), out);
+  for (GridWait::Place place : gridWait.places)
+    if (op == place.before)
+      addGridEvent("wait for earlier grids", role,
+                   /*isSometimes=*/bool(place.unless), out);
   // In a loop over tiles in the last trip alone.
   if (op == gridWait.startsNext)
     addGridEvent("start next grid", op, /*isSometimes=*/bool(gridWait.tiles),

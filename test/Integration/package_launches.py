@@ -279,27 +279,39 @@ def check_graphs(torch, fp8, generator):
             must_equal("replay %d" % index, again, want)
 
 
-# What reads B, rows by N by K, and the K of what writes it: one warpgroup and one row of tiles, and two warpgroups and several rows (on an H200). Neither fills the GPU, so that
-# a reader begins while the writer is still at work.
-WRITERS_OF_B = (("", (16, 64, 7168), 2048), ("-two-warpgroups", (1024, 64, 7168), 2048))
+def must_be_told(kernel, operand, m, n):
+    """The kernel is told at each launch whether the operand is constant."""
+    if not any(one["kind"] == "constant" and operand in one["arguments"] for one in kernel.manifest["parameters"]):
+        raise AssertionError("the kernel for %dx%dx... is not told whether %s is constant" % (m, n, operand))
 
 
-def check_graphs_that_write_b(torch, fp8, generator):
-    for name, shape, k in WRITERS_OF_B:
-        check_graph_that_writes_b(torch, fp8, generator, name, *shape, k)
+# What reads a factor that is written, rows by N by K, and the K of what writes it: one warpgroup and one row of tiles, and two warpgroups and several rows (on an H200). None
+# fills the GPU, so that a reader begins while the writer is still at work.
+WRITTEN = (("a", "", (16, 4096, 7168), 2048), ("a", "-two-warpgroups", (192, 2048, 7168), 2048),
+           ("b", "", (16, 64, 7168), 2048), ("b", "-two-warpgroups", (1024, 64, 7168), 2048))
 
 
-def check_graph_that_writes_b(torch, fp8, generator, name, few, m, n, k):
-    """B is the D of a kernel in front, in one graph. A kernel right behind that one must wait for it; behind another it need not."""
-    a, sa, b, sb = operands(torch, m, n, k, generator)
-    rows, row_scales, _, b_scales = operands(torch, few, m, n, generator)
-    other = operands(torch, few, 2048, 4096, generator)
+def check_graphs_that_write_factors(torch, fp8, generator):
+    for operand, name, shape, k in WRITTEN:
+        check_graph_that_writes(torch, fp8, generator, operand, name, *shape, k)
+
+
+def check_graph_that_writes(torch, fp8, generator, operand, name, m, n, inner, k):
+    """A or B is the D of a kernel in front, in one graph. A kernel right behind that one must wait for it; behind another it need not."""
+    rows = {"a": m, "b": n}[operand]
+    a, sa, b, sb = operands(torch, rows, inner, k, generator)
+    factors = operands(torch, m, n, inner, generator)
+    other = operands(torch, m, 2048, 4096, generator)
     given = like(a)
-    written = torch.empty(m, n, dtype=torch.float8_e4m3fn, device="cuda")
-    d, elsewhere = (torch.empty(few, columns, dtype=torch.bfloat16, device="cuda") for columns in (m, 2048))
-    manifest = kernel_of(fp8, few, m, n).manifest
-    if manifest["parameters"][-1]["kind"] != "constant":
-        raise AssertionError("the kernel for %dx%dx%d is not told whether B is constant" % (few, m, n))
+    written = torch.empty(rows, inner, dtype=torch.float8_e4m3fn, device="cuda")
+    d, elsewhere = (torch.empty(m, columns, dtype=torch.bfloat16, device="cuda") for columns in (n, 2048))
+    kernel = kernel_of(fp8, m, n, inner)
+    must_be_told(kernel, operand, m, n)
+
+    def with_factor(factor):
+        """The operands of the reader."""
+        first, row_scales, second, b_scales = factors
+        return (factor, row_scales, second, b_scales) if operand == "a" else (first, row_scales, factor, b_scales)
 
     def write():
         fp8.gemm(given, sa, b, sb, d=written)
@@ -308,7 +320,7 @@ def check_graph_that_writes_b(torch, fp8, generator, name, few, m, n, k):
         fp8.gemm(*other, d=elsewhere)
 
     def read(**promise):
-        fp8.gemm(rows, row_scales, written, b_scales, d=d, **promise)
+        fp8.gemm(*with_factor(written), d=d, **promise)
 
     def count_wrong(*calls):
         """The replays of 50 after which D is not that of calls that wait for each other."""
@@ -320,21 +332,23 @@ def check_graph_that_writes_b(torch, fp8, generator, name, few, m, n, k):
             flat(given).copy_(flat(a).roll(index * k + 1))
             graph.replay()
             found = d.clone()
-            want = alone(fp8, rows, row_scales, alone(fp8, given, sa, b, sb, d_dtype="float8_e4m3fn"), b_scales)
+            want = alone(fp8, *with_factor(alone(fp8, given, sa, b, sb, d_dtype="float8_e4m3fn")))
             wrong += not torch.equal(flat(found), flat(want))
             flat(written).zero_()
         return wrong
 
-    with report.test("package-launch-graph-writes-b" + name):
+    with report.test("package-launch-graph-writes-%s%s" % (operand, name)):
         for what, calls in (("in front", (write, read)), ("two in front", (write, between, read))):
             wrong = count_wrong(*calls)
             if wrong:
-                raise AssertionError("B is written %s: %d of 50 results are wrong" % (what, wrong))
+                raise AssertionError("%s is written %s: %d of 50 results are wrong" % (operand.upper(), what, wrong))
+    if operand == "a":  # of which no caller can promise anything
+        return
     with report.test("package-launch-graph-broken-promise" + name) as tell:
         wrong = count_wrong(write, lambda: read(constant_b=True))
         if not wrong:
             raise AssertionError("all 50 results are right: no B is loaded early")
-        tell("%d of 50 results are wrong where the caller promises that B is constant; a CTA has %d threads" % (wrong, manifest["launch"]["block"][0]))
+        tell("%d of 50 results are wrong where the caller promises that B is constant; a CTA has %d threads" % (wrong, kernel.manifest["launch"]["block"][0]))
 
 
 def check_graphs_that_write_scales_of_b(torch, fp8, generator):
@@ -346,8 +360,7 @@ def check_graphs_that_write_scales_of_b(torch, fp8, generator):
     given = like(a)
     scales = torch.zeros(n // 128, k // 128, device="cuda")
     before, d, elsewhere = (torch.empty(m, columns, dtype=torch.bfloat16, device="cuda") for columns in (n, n, 2048))
-    if kernel_of(fp8, m, n, k).manifest["parameters"][-1]["kind"] != "constant":
-        raise AssertionError("the kernel for %dx%dx%d is not told whether B is constant" % (m, n, k))
+    must_be_told(kernel_of(fp8, m, n, k), "b_scale", m, n)
 
     def read(into):
         return lambda: fp8.gemm(rows, row_scales, b, scales, d=into)
@@ -375,7 +388,7 @@ def check_graphs_that_write_scales_of_b(torch, fp8, generator):
                 raise AssertionError("B's scales are written %s: %d of 50 results are wrong" % (what, wrong))
 
 
-CHECKS = (check_default, check_without_wait, check_late_operands, check_foreign_kernels, check_chains, check_graphs, check_graphs_that_write_b,
+CHECKS = (check_default, check_without_wait, check_late_operands, check_foreign_kernels, check_chains, check_graphs, check_graphs_that_write_factors,
           check_graphs_that_write_scales_of_b)
 
 

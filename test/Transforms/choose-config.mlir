@@ -140,8 +140,8 @@ func.func @pinned(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?
 // ALL: outs({{.*}}) config <tile = 64 x 64 x 128, launch = programmatic, signal = wait>
 // TUNED-LABEL: func.func @dynamic
 // TUNED: outs({{.*}} : memref<?x?xbf16>){{$}}
-// A kernel of one warpgroup with a role that loads B; the lowering's has two warpgroups.
-// PIPELINE: gpu.launch_func @dynamic_kernels::@dynamic_kernel {{.*}} threads in (%c192,
+// A kernel of one warpgroup, with roles that load A, load B and wait; the lowering's has two warpgroups.
+// PIPELINE: gpu.launch_func @dynamic_kernels::@dynamic_kernel {{.*}} threads in (%c224,
 func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>, %d: memref<?x?xbf16>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
     outs(%d : memref<?x?xbf16>)

@@ -18,11 +18,15 @@ bool waitsBeforeRoles(FunctionOpInterface kernel);
 
 /// How a role waits for the kernels in front, and lets the one behind start.
 struct GridWait {
-  /// The ops in front of which it waits; none if it need not.
-  SmallVector<Operation *, 1> before;
-  /// An i32 argument of the kernel, where it need not wait if that is not 0;
-  /// null if it always waits.
-  Value unless;
+  struct Place {
+    /// The op in front of which the role waits.
+    Operation *before;
+    /// An i32 argument of the kernel: the role waits there only if it is 0.
+    /// Null if the role always waits there.
+    Value unless;
+  };
+  /// None if the role need not wait.
+  SmallVector<Place, 1> places;
   /// The op in front of which it lets the kernel behind start; null if it does
   /// not. In the loop `tiles` it does so before the last trip's alone.
   Operation *startsNext = nullptr;
@@ -30,16 +34,21 @@ struct GridWait {
 };
 
 /// The waits of the roles, in the order of the text; none if the kernel is not
-/// programmatic. A role that only fills rings waits at the beginning of each
-/// block that has copies of what is not constant, unless the launch says that
-/// all of it is (`fp8.constants`). Others wait where they begin, so
-/// that the kernel ends behind those in front. These let the kernel behind
-/// start in front of their first store of the last tile: CTAs that start
-/// while others still compute are placed wherever an SM is free, and those that
-/// read the same operands no longer beside one another
-/// (benchmark/notes/programmatic.md). If the kernel has `fp8.signals_at_wait`,
-/// or a role copies constants alone, which need no wait, the kernel behind
-/// starts right behind the wait instead, unless the kernel takes tensor memory.
+/// programmatic.
+///
+/// A role that only fills rings waits at the beginning of each block that has
+/// copies of what is not constant, unless the launch says that all of it is
+/// (`fp8.constants`). Others wait where they begin, so that the kernel ends
+/// behind those in front. A role without ops does that for the kernel: where
+/// there is one, the others wait in front of their accesses alone.
+///
+/// Roles that wait where they begin let the kernel behind start in front of
+/// their first store of the last tile. CTAs that start while others still
+/// compute are placed wherever an SM is free, and those that read the same
+/// operands no longer beside one another (benchmark/notes/programmatic.md). If
+/// the kernel has `fp8.signals_at_wait`, or a role copies constants alone,
+/// which need no wait, the kernel behind starts right behind the wait instead,
+/// unless the kernel takes tensor memory.
 SmallVector<GridWait> getGridWaits(FunctionOpInterface kernel);
 
 /// Fails with an error if the kernel's attributes and ops contradict these

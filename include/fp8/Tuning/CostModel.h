@@ -44,6 +44,9 @@ struct KernelShape {
   /// Each tile waits for a load of its B scales before its first product, or
   /// before its first promotion.
   bool asksForBScales = false;
+  /// Its first products need not wait for the kernels in front if it signals
+  /// behind its wait.
+  bool mayMultiplyEarly = false;
 };
 
 /// The resources that may bound the loops over K and the tiles.
@@ -60,6 +63,9 @@ struct Prediction {
   double epilogue; ///< of all of a CTA's tiles
   double fill;     ///< the time of rows beyond M alone
   double fillWait; ///< what a CTA waits in its loops for them, and beyond N
+  /// What `total` lacks because the kernel multiplies before the kernel in
+  /// front has ended.
+  double ahead = 0;
   /// What `total` has by measurements beside the model (Corrections).
   double correction = 0;
   /// The time of the loops for each bound alone.
@@ -107,6 +113,8 @@ private:
                      const Prediction &prediction) const;
   double getSpreadShare(const Problem &problem,
                         const Prediction &prediction) const;
+  double getAheadUs(const Problem &problem, const Prediction &prediction,
+                    double totalUs) const;
 
   const Machine *machine;
   KernelShape kernel;

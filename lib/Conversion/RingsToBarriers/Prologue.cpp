@@ -46,16 +46,15 @@ static void initExchange(ExchangeOp op, Value sharedMemory,
        type.getCtas() * type.getFragment().getWarps());
 }
 
-/// Lets the role wait for preceding kernels before it runs the op.
-static void waitInRole(const GridWait &wait, Operation *before, RoleOp role,
-                       OpBuilder builder) {
-  builder.setInsertionPoint(before);
+/// Lets the role wait for preceding kernels at that place.
+static void waitInRole(GridWait::Place place, RoleOp role, OpBuilder builder) {
+  builder.setInsertionPoint(place.before);
   BarrierBuilder barriers(builder, role.getLoc());
   auto waitForGrid = [](BarrierBuilder &at) {
     at.make<GridDependencyOp>(GridDependency::Wait);
   };
-  if (wait.unless)
-    barriers.ifThen(barriers.equal(wait.unless, 0), waitForGrid);
+  if (place.unless)
+    barriers.ifThen(barriers.equal(place.unless, 0), waitForGrid);
   else
     waitForGrid(barriers);
 }
@@ -119,8 +118,8 @@ KernelStart mlir::fp8::buildPrologue(FunctionOpInterface kernel) {
             .wasInterrupted();
     builder.setInsertionPointToStart(&role.getBody().front());
     RoleThreadOp::create(builder, role.getLoc(), start.warpId, promotes);
-    for (Operation *before : wait.before)
-      waitInRole(wait, before, role, builder);
+    for (GridWait::Place place : wait.places)
+      waitInRole(place, role, builder);
     if (wait.startsNext)
       startNextInRole(wait, builder);
   }

@@ -49,16 +49,28 @@ MemRefType GemmProblem::getRestType() const {
 }
 
 SmallVector<GemmParameter> GemmProblem::getParameters(Edge edge,
-                                                      bool loadsBEarly) const {
+                                                      bool loadsEarly) const {
   using gemm::Operand;
-  static constexpr GemmParameter kOrder[] = {
-      Operand::A,        Operand::AScale,   Operand::B,
-      Operand::D,        Operand::BScale,   GemmExtra::TilesM,
-      GemmExtra::TilesN, GemmExtra::Blocks, GemmExtra::BatchTilesM,
-      Operand::C,        Operand::Bias,     Operand::Beta,
-      Operand::DScale,   GemmExtra::DRest,  GemmExtra::Overlap,
-      GemmExtra::DFirst, GemmExtra::CFirst, GemmExtra::BIsConstant,
-      GemmExtra::ABytes};
+  static constexpr GemmParameter kOrder[] = {Operand::A,
+                                             Operand::AScale,
+                                             Operand::B,
+                                             Operand::D,
+                                             Operand::BScale,
+                                             GemmExtra::TilesM,
+                                             GemmExtra::TilesN,
+                                             GemmExtra::Blocks,
+                                             GemmExtra::BatchTilesM,
+                                             Operand::C,
+                                             Operand::Bias,
+                                             Operand::Beta,
+                                             Operand::DScale,
+                                             GemmExtra::DRest,
+                                             GemmExtra::Overlap,
+                                             GemmExtra::DFirst,
+                                             GemmExtra::CFirst,
+                                             GemmExtra::AIsConstant,
+                                             GemmExtra::BIsConstant,
+                                             GemmExtra::ABytes};
   auto takes = [&](const GemmParameter &parameter) {
     if (auto *operand = std::get_if<Operand>(&parameter))
       return has(*operand);
@@ -72,8 +84,9 @@ SmallVector<GemmParameter> GemmProblem::getParameters(Edge edge,
       return edge == Edge::First;
     case GemmExtra::CFirst:
       return edge == Edge::First && has(Operand::C);
+    case GemmExtra::AIsConstant:
     case GemmExtra::BIsConstant:
-      return loadsBEarly;
+      return loadsEarly;
     case GemmExtra::ABytes:
       return edge == Edge::Fit;
     case GemmExtra::TilesM:

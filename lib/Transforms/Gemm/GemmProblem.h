@@ -20,7 +20,8 @@ enum class GemmExtra {
   Overlap,     ///< rows that the first two rows of tiles share; the edge first
   DFirst,      ///< the map of the rows of D that the first row of tiles stores
   CFirst,      ///< the map of these rows of C
-  BIsConstant, ///< whether B and its scales are constant in the launch
+  AIsConstant, ///< whether A and its scales are constant in the launch
+  BIsConstant, ///< whether B and its scales are
   ABytes,      ///< the bytes of a box of A, which has no more rows than M
 };
 
@@ -76,9 +77,9 @@ public:
   // Parameters of the kernel
   //===--------------------------------------------------------------------===//
 
-  /// What the kernel takes, in order. `loadsBEarly`: B need not be waited for
-  /// if it is constant.
-  SmallVector<GemmParameter> getParameters(Edge edge, bool loadsBEarly) const;
+  /// What the kernel takes, in order. `loadsEarly`: it does not wait for a
+  /// factor that is constant.
+  SmallVector<GemmParameter> getParameters(Edge edge, bool loadsEarly) const;
   /// The type of an operand that the kernel takes as a memref.
   MemRefType getMemrefParameter(gemm::Operand operand) const;
   /// The type of `DRest`; null if rows of D are known to end with 16 bytes,

@@ -324,6 +324,7 @@ Type GemmSchedule::getParameterType(GemmParameter parameter) const {
       return getParameterType(gemm::Operand::D);
     case GemmExtra::CFirst:
       return getParameterType(gemm::Operand::C);
+    case GemmExtra::AIsConstant:
     case GemmExtra::BIsConstant:
     case GemmExtra::ABytes:
       return IntegerType::get(getContext(), 32);

@@ -61,7 +61,7 @@ public:
 
   /// What the kernel takes, in order.
   SmallVector<GemmParameter> getParameters() const {
-    return problem.getParameters(edge, loadsBEarly());
+    return problem.getParameters(edge, loadsEarly());
   }
   Type getParameterType(GemmParameter parameter) const;
 
@@ -160,9 +160,10 @@ public:
   /// be unrolled, and the rest another.
   virtual bool hasWholeGroups() const = 0;
 
-  /// True if a role of its own loads B and its scales, before the kernels in
-  /// front have ended if the launch says that none of them writes these.
-  virtual bool loadsBEarly() const { return false; }
+  /// True if one role loads A and another B, each with its scales, before the
+  /// kernels in front have ended if the launch says that none of them writes
+  /// these.
+  virtual bool loadsEarly() const { return false; }
 
   //===--------------------------------------------------------------------===//
   // D, C and the bias

@@ -240,6 +240,9 @@ Value LaunchBuilder::getArgument(GemmExtra extra) {
     return getMapOfFirst(gemm::Operand::D);
   case GemmExtra::CFirst:
     return getMapOfFirst(gemm::Operand::C);
+  case GemmExtra::AIsConstant:
+    return IsConstantOp::create(builder, loc,
+                                ValueRange{op.getA(), op.getAScale()});
   case GemmExtra::BIsConstant:
     return IsConstantOp::create(builder, loc,
                                 ValueRange{op.getB(), op.getBScale()});

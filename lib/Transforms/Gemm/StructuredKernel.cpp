@@ -34,7 +34,7 @@ static ComputedGemm getComputed(const GemmSchedule &schedule) {
 }
 
 /// Says what parameters tell of other parameters: which are constant if the
-/// launch passes that B is, and which map has boxes of so many bytes.
+/// launch passes that they are, and which map has boxes of so many bytes.
 static void setArgumentAttributes(gpu::GPUFuncOp kernel,
                                   const GemmSchedule &schedule) {
   SmallVector<GemmParameter> parameters = schedule.getParameters();
@@ -46,9 +46,15 @@ static void setArgumentAttributes(gpu::GPUFuncOp kernel,
     if (llvm::is_contained(parameters, GemmParameter(extra)))
       kernel.setArgAttr(find(extra), name, what);
   };
-  tell(GemmExtra::BIsConstant, kConstantsAttrName,
-       builder.getDenseI64ArrayAttr(
-           {find(gemm::Operand::B), find(gemm::Operand::BScale)}));
+  auto tellConstants = [&](GemmExtra extra, gemm::Operand factor,
+                           gemm::Operand scales) {
+    tell(extra, kConstantsAttrName,
+         builder.getDenseI64ArrayAttr({find(factor), find(scales)}));
+  };
+  tellConstants(GemmExtra::AIsConstant, gemm::Operand::A,
+                gemm::Operand::AScale);
+  tellConstants(GemmExtra::BIsConstant, gemm::Operand::B,
+                gemm::Operand::BScale);
   tell(GemmExtra::ABytes, kBoxBytesAttrName,
        builder.getI64IntegerAttr(find(gemm::Operand::A)));
 }

@@ -137,9 +137,13 @@ int64_t WarpgroupSchedule::getEpilogueWarps() const {
       tileM > kMmaRows && (!swapsOperands() || tileN % (2 * kMmaRows) == 0);
   return isShared ? 8 : 4;
 }
+bool WarpgroupSchedule::mayMultiplyEarly() const {
+  return getEpilogueWarps() == 4 || swapsOperands() || tileN > kMmaRows ||
+         cluster.k > 1;
+}
 int64_t WarpgroupSchedule::getNumWarps() const {
-  int64_t load = 1 + loadsBEarly();
-  int64_t warps = getEpilogueWarps() + load + problem.hasAddends();
+  int64_t load = 1 + loadsEarly(), wait = loadsEarly() && mayMultiplyEarly();
+  int64_t warps = getEpilogueWarps() + load + wait + problem.hasAddends();
   // Three warpgroups deal registers out, and so are whole.
   return warps > 8 ? llvm::alignTo(warps, 4) : warps;
 }
@@ -172,6 +176,7 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
   shape.warpgroups = getEpilogueWarps() / 4;
   shape.swapped = swapsOperands();
   shape.overlaps = holdsTwoProducts();
+  shape.mayMultiplyEarly = mayMultiplyEarly();
   shape.storeColumns = getStoreTile().getColumns();
   shape.asksForBScales = asksForBScales();
   // Swapped, the columns of D are those of different products. Else no block
@@ -270,7 +275,7 @@ int64_t WarpgroupSchedule::getBand() const {
   constexpr int64_t kBandColumns = 2048;
   // B's first copy would wait for its divisions. Up to M of 3000 bands lose 1 %
   // (benchmark/notes/programmatic.md).
-  if (loadsBEarly())
+  if (loadsEarly())
     return 0;
   if (!hasBandsOfColumns())
     return kBand;
@@ -289,7 +294,7 @@ void WarpgroupSchedule::chooseKGroup(const chip::Chip &chip) {
   int64_t least = pinned.stages ? pinned.stages : kLeastStages;
   for (int64_t blocks : {4, 2, 1}) {
     // What comes behind A's first block must not wait for its fourth.
-    (loadsBEarly() ? inputRings : kGroup) = blocks;
+    (loadsEarly() ? inputRings : kGroup) = blocks;
     auto [fixed, perStage] = getRingSpace();
     if (fixed + least * perStage <= chip.sharedMemoryPerCta)
       return;

@@ -28,7 +28,12 @@ public:
 
   /// In kernels that signal behind their wait: after a later signal no time is
   /// left for it (benchmark/notes/programmatic.md).
-  bool loadsBEarly() const final { return signalsAtWait; }
+  bool loadsEarly() const final { return signalsAtWait; }
+  /// True if the role that multiplies may start before the kernels in front
+  /// have ended, too. Not so in two warpgroups with few columns: they read the
+  /// most from L2, which answers CTAs that run in step together
+  /// (benchmark/notes/programmatic.md).
+  bool mayMultiplyEarly() const;
   /// Two warpgroups share all tiles but the smallest, or three those of 192
   /// rows, so that one promotes while another multiplies.
   int64_t getEpilogueWarps() const final;

@@ -3,6 +3,12 @@
 // RUN: sed 's/ {fp8.access = "constant"}//' %s | fp8-opt --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s --check-prefix=WRITTEN
 // RUN: sed 's/ {fp8.access = "constant"}//; s/fp8.programmatic}/fp8.programmatic, fp8.signals_at_wait}/' %s | fp8-opt --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s --check-prefix=AT-WAIT
 // RUN: sed 's/ {fp8.access = "constant"}//; s/%d: memref/%flag: i32 {fp8.constants = array<i64: 1>}, %d: memref/; s/fp8.programmatic}/fp8.programmatic, fp8.signals_at_wait}/' %s | fp8-opt --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s --check-prefixes=AT-WAIT,ASKS
+// A role without ops waits for the kernel's sake.
+// DEFINE: %{another} = sed 's/ {fp8.access = "constant"}//; s/%d: memref/%flag: i32 {fp8.constants = array<i64: 1>}, %d: memref/; s/fp8.programmatic}/fp8.programmatic, fp8.signals_at_wait}/; s/^    gpu.return/    fp8.role "signal" warps(1) {\n    }\n    gpu.return/' %s
+// RUN: %{another} | fp8-opt --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s --check-prefix=ANOTHER
+// RUN: %{another} | sed 's/, fp8.signals_at_wait//' | fp8-opt --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s --check-prefix=LATE
+// RUN: %{another} | sed 's/%n: index)/%n: index, %other: memref<?xf32>, %may: i32 {fp8.constants = array<i64: 6>})/; s/^ *memref.store %x/%y = memref.load %other[%i] : memref<?xf32>\n memref.store %y/' > %t.mlir
+// RUN: fp8-opt %t.mlir --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s --check-prefix=READS
 // The proof expects the waits there.
 // RUN: fp8-opt %s --fp8-prove='chip=sm_90a json=%t.json' -o /dev/null
 // RUN: FileCheck %s --check-prefix=EVENTS < %t.json
@@ -61,6 +67,34 @@ gpu.module @kernels {
       }
       fp8.close %last : !fp8.consumer<!ring>
     }
+    // Where another role waits for the kernel's sake, it waits in front of its first store alone, and lets nobody start.
+    // ANOTHER: fp8.role "read" warps(4)
+    // ANOTHER-NOT: fp8.grid_dependency
+    // ANOTHER: fp8.read_element
+    // ANOTHER-NEXT: fp8.grid_dependency wait
+    // ANOTHER-NEXT: memref.store
+    // ANOTHER-NOT: fp8.grid_dependency
+    // ANOTHER: fp8.role "load" warps(1)
+    // Without fp8.signals_at_wait the signal stays in front of that store.
+    // LATE: fp8.role "read" warps(4)
+    // LATE-NOT: fp8.grid_dependency
+    // LATE: fp8.read_element
+    // LATE-NEXT: fp8.grid_dependency wait
+    // LATE: scf.if
+    // LATE-NEXT: fp8.grid_dependency start_next
+    // LATE-NEXT: }
+    // LATE-NEXT: memref.store
+    // For what may be constant it waits where it begins, if that is not.
+    // READS: fp8.role "read" warps(4)
+    // READS-NEXT: fp8.role_thread
+    // READS-NEXT: %[[MAY:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}} : i32
+    // READS-NEXT: scf.if %[[MAY]] {
+    // READS-NEXT: fp8.grid_dependency wait
+    // READS-NEXT: }
+    // READS-NOT: fp8.grid_dependency
+    // READS: memref.load
+    // READS-NEXT: fp8.grid_dependency wait
+    // READS-NEXT: memref.store
     // What only loads waits where each turn of the loop of its loads begins.
     // CHECK: fp8.role "load" warps(1)
     // CHECK-NOT: fp8.grid_dependency
@@ -110,6 +144,15 @@ gpu.module @kernels {
       }
       fp8.close %last : !fp8.producer<!ring>
     }
+    // A role without ops waits, lets the kernel behind start, and ends.
+    // ANOTHER: fp8.role "signal" warps(1)
+    // ANOTHER-NEXT: fp8.role_thread
+    // ANOTHER-NEXT: fp8.grid_dependency wait
+    // ANOTHER-NEXT: fp8.grid_dependency start_next
+    // ANOTHER-NEXT: }
+    // LATE: fp8.role "signal" warps(1)
+    // LATE-NEXT: fp8.role_thread
+    // LATE-NEXT: fp8.grid_dependency wait
     gpu.return
   }
 }
