@@ -40,8 +40,15 @@ def kernel_of(config):
 
 
 def read_surveys(table):
-    """Of each survey: shape: configuration: microseconds."""
-    return [chooser.read_measured(os.path.join(SURVEYS, name), {}) for name in table["surveys"]]
+    """Of each survey: shape: configuration: microseconds; and whether its kernels waited for A."""
+    paths = [os.path.join(SURVEYS, name) for name in table["surveys"]]
+    return [(chooser.read_measured(path, {}), chooser.waited_for_a(path)) for path in paths]
+
+
+def without(of_survey, now):
+    """The times of a survey whose kernels waited for A, but for those of kernels that were timed again since."""
+    return {shape: {config: us for config, us in of_shape.items() if chooser.SIGNAL not in config or (shape, config) not in now}
+            for shape, of_shape in of_survey.items()}
 
 
 def ratios_of(measured, ranking):
@@ -69,8 +76,10 @@ def find(options):
         table["surveys"] = options.csv
     if not table.get("surveys"):
         raise inputs.InputError("%s names no surveys: name them on the command line" % options.table)
-    measured = read_surveys(table)
-    ranking = rank(options, table, {shape for of_survey in measured for shape in of_survey})
+    surveys = read_surveys(table)
+    ranking = rank(options, table, {shape for of_survey, _ in surveys for shape in of_survey})
+    now = {(shape, config) for of_survey, waited in surveys if not waited for shape, of_shape in of_survey.items() for config in of_shape}
+    measured = [chooser.without_wait(without(of_survey, now), ranking) if waited else of_survey for of_survey, waited in surveys]
     return table, measured, ratios_of(measured, ranking)
 
 

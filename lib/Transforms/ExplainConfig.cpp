@@ -31,11 +31,10 @@ struct Term {
 } // namespace
 
 static SmallVector<Term> getTerms(const tuning::Prediction &prediction) {
-  SmallVector<Term> terms = {{"launch", prediction.launch},
-                             {"epilogue", prediction.epilogue},
-                             {"fill", prediction.fill},
-                             {"wait", prediction.fillWait},
-                             {"correction", prediction.correction}};
+  SmallVector<Term> terms = {
+      {"launch", prediction.launch}, {"epilogue", prediction.epilogue},
+      {"fill", prediction.fill},     {"wait", prediction.fillWait},
+      {"ahead", -prediction.ahead},  {"correction", prediction.correction}};
   for (int bound = 0; bound < tuning::kNumBounds; ++bound)
     terms.push_back({getName(static_cast<tuning::Bound>(bound)),
                      prediction.bounds[bound], /*isBound=*/true});

@@ -377,8 +377,9 @@ std::optional<Predictions> KernelModel::predict(const Problem &problem,
   double most = *std::max_element(bounds.bounds.begin(), loopEnd),
          least = std::max(
              {most + lanes + bounds.fillWait + later, dram, bounds.fill}),
-         saved = std::max({early, early + signal - share * most, 0.0});
-  if (launchUs - saved + least + last > mostUs)
+         saved = std::max({early, early + signal - share * most, 0.0}),
+         soonest = launchUs - saved + least + last;
+  if (soonest - getAheadUs(problem, bounds, soonest) > mostUs)
     return std::nullopt;
 
   double blocks = combine(bounds.bounds.begin(), loopEnd) *
@@ -392,8 +393,11 @@ std::optional<Predictions> KernelModel::predict(const Problem &problem,
     one.total = launch + body + last + spread;
     return one;
   };
+  Prediction behindWait = launched(launchUs - early - signal, share * blocks);
+  behindWait.ahead = getAheadUs(problem, bounds, behindWait.total);
+  behindWait.total -= behindWait.ahead;
   return Predictions{launched(launchUs, 0), launched(launchUs - early, 0),
-                     launched(launchUs - early - signal, share * blocks)};
+                     behindWait};
 }
 
 Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,

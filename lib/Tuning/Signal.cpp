@@ -2,7 +2,8 @@
 // What a kernel gains, and loses, that lets the next one start behind its wait
 // (benchmark/notes/programmatic.md). The numbers are fitted to surveys of an
 // H200. In these the kernel in front is of the same kind and B is
-// constant, as in a graph of such kernels.
+// constant, as in a graph of such kernels. What A gains that is constant, too,
+// is a term of its own.
 
 #include "Blocks.h"
 #include "fp8/Tuning/CostModel.h"
@@ -64,6 +65,14 @@ double KernelModel::getSignalUs(const Problem &problem,
   return std::min(gain, (kOfAllBlocks * part - kTaken) * machine->earlyUs);
 }
 
+/// 0 for a short loop of a CTA, 1 for a long one.
+static double getLength(const Problem &problem, const KernelShape &kernel) {
+  constexpr double kShort = 16, kLong = 40; // K blocks
+  return std::clamp((double(countBlocks(problem, kernel)) - kShort) /
+                        (kLong - kShort),
+                    0.0, 1.0);
+}
+
 /// What is lost after a signal behind the wait, as a fraction of the loop,
 /// since CTAs start on whatever SM is free. Where ours leave fewer than half of
 /// the SMs free, two then share a TPC while others have none, unless large
@@ -75,16 +84,13 @@ double KernelModel::getSignalUs(const Problem &problem,
 double KernelModel::getSpreadShare(const Problem &problem,
                                    const Prediction &prediction) const {
   constexpr double kMost = 0.4, kMostOfRows = 0.08, kNearlyAll = 0.9,
-                   kShort = 16, kLong = 40, // K blocks
-      kOfRowsOfTwo = 0.01, kOfRowsOfThree = 0.025;
+                   kOfRowsOfTwo = 0.01, kOfRowsOfThree = 0.025;
   constexpr int64_t kKeptTogether = 4;
   const config::ClusterShape &cluster = kernel.config.cluster;
   bool rows = hasRows(problem, kernel) && cluster.k == 1;
   double sms = machine->multiprocessors,
          drawing = double(std::min(prediction.tiles, resident)), share = 0,
-         length = std::clamp((double(countBlocks(problem, kernel)) - kShort) /
-                                 (kLong - kShort),
-                             0.0, 1.0);
+         length = getLength(problem, kernel);
   if (2 * drawing > sms && cluster.k < kKeptTogether) {
     double most = rows && !kernel.swapped ? kMostOfRows : kMost,
            free = (kNearlyAll * sms - drawing) / ((kNearlyAll - 0.5) * sms);
@@ -94,4 +100,25 @@ double KernelModel::getSpreadShare(const Problem &problem,
     share += kernel.warpgroups == 2 ? kOfRowsOfTwo * (1 + length)
                                     : kOfRowsOfThree * length;
   return share;
+}
+
+/// What a kernel takes less whose A is constant, too: its CTAs load and
+/// multiply as soon as they start, and no longer wait for the slowest CTA of
+/// the kernel in front. In a long loop CTAs on all SMs are slower where they do
+/// not run in step, above all with several rows of tiles, which read the same
+/// columns of B. Where they leave SMs free, the next kernel runs beside them.
+double KernelModel::getAheadUs(const Problem &problem,
+                               const Prediction &prediction,
+                               double totalUs) const {
+  if (!kernel.mayMultiplyEarly || machine->earlyUs == 0)
+    return 0;
+  // In parts of the time.
+  constexpr double kShare = 0.105, kOfFree = 0.6, kOfLength = -0.05,
+                   kOfRows = -0.05, kMost = 0.205, kMostUs = 2.9;
+  bool rows = hasRows(problem, kernel) && kernel.config.cluster.k == 1;
+  double free = 1 - double(std::min(prediction.tiles, resident)) /
+                        machine->multiprocessors,
+         ofLoop = kOfFree * free + kOfLength + (rows ? kOfRows : 0),
+         share = kShare + getLength(problem, kernel) * ofLoop;
+  return std::min(std::min(share, kMost) * totalUs, kMostUs);
 }

@@ -159,13 +159,21 @@ GemmExtents ConfigChooser::roundUp(BlockwiseGemmOp op, GemmExtents extents) {
 
 std::optional<GemmConfig>
 ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
-  const TunedTable::Entry *entry = table ? table->lookup(extents) : nullptr;
-  if (!entry)
+  if (!table)
     return std::nullopt;
-  GemmConfig config = entry->config;
-  EachEdge &edges = entries[op][entry];
+  for (const TunedTable::Entry *entry : table->lookup(extents))
+    if (std::optional<GemmConfig> config = serve(op, *entry, extents))
+      return config;
+  return std::nullopt;
+}
+
+std::optional<GemmConfig>
+ConfigChooser::serve(BlockwiseGemmOp op, const TunedTable::Entry &entry,
+                     const GemmExtents &extents) const {
+  GemmConfig config = entry.config;
+  EachEdge &edges = entries[op][&entry];
   // It was measured with its own edge, if M has one.
-  bool isItself = entry->m == extents.m && extents.m % config.tileM != 0 &&
+  bool isItself = entry.m == extents.m && extents.m % config.tileM != 0 &&
                   config.edge == Edge::Last && knowsM(op);
   const Candidate &candidate =
       isItself || config.edge == Edge::Fit
@@ -183,8 +191,8 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
     return int64_t(llvm::divideCeil(m, config.tileM));
   };
   bool reachesFurther =
-      config.edge == Edge::Last && entry->m - extents.m >= kFar;
-  if (rowsOf(extents.m) != rowsOf(entry->m) || reachesFurther)
+      config.edge == Edge::Last && entry.m - extents.m >= kFar;
+  if (rowsOf(extents.m) != rowsOf(entry.m) || reachesFurther)
     return std::nullopt;
   return config;
 }

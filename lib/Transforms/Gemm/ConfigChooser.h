@@ -152,10 +152,14 @@ private:
   /// The op's kernel with that configuration.
   Candidate makeCandidate(BlockwiseGemmOp op, const GemmConfig &config) const;
 
-  /// What the table has for the op; none if it has nothing, or what it has
-  /// cannot be a kernel.
+  /// What the table has for the op: the first of its entries that serves it.
   std::optional<GemmConfig> lookup(BlockwiseGemmOp op,
                                    const GemmExtents &extents) const;
+  /// What an entry has for the op; none if it cannot be a kernel, or says
+  /// nothing of that M.
+  std::optional<GemmConfig> serve(BlockwiseGemmOp op,
+                                  const TunedTable::Entry &entry,
+                                  const GemmExtents &extents) const;
 
   /// With the machine that the options name.
   chip::Chip chip;

@@ -157,22 +157,23 @@ TunedTable::read(StringRef path, const chip::Chip &chip, MLIRContext *context,
   return result;
 }
 
-const TunedTable::Entry *TunedTable::lookup(const GemmExtents &extents) const {
-  // Tiles have whole 64 rows: for as many of those each configuration has as
-  // many rows of tiles. Where they may be fewer, one for as many eights is
-  // better still, if there is one.
-  auto find = [&](int64_t rows) {
-    const Entry *nearest = nullptr;
-    for (const Entry &entry : entries) {
-      if (extents.batch != 1 || entry.n != extents.n || entry.k != extents.k ||
-          llvm::divideCeil(entry.m, rows) != llvm::divideCeil(extents.m, rows))
-        continue;
-      if (!nearest ||
-          std::abs(entry.m - extents.m) < std::abs(nearest->m - extents.m))
-        nearest = &entry;
-    }
-    return nearest;
+SmallVector<const TunedTable::Entry *, 0>
+TunedTable::lookup(const GemmExtents &extents) const {
+  auto hasAsMany = [&](const Entry &entry, int64_t rows) {
+    return llvm::divideCeil(entry.m, rows) == llvm::divideCeil(extents.m, rows);
   };
-  const Entry *nearest = extents.m < 64 ? find(8) : nullptr;
-  return nearest ? nearest : find(64);
+  SmallVector<const Entry *, 0> found;
+  for (const Entry &entry : entries)
+    if (extents.batch == 1 && entry.n == extents.n && entry.k == extents.k &&
+        hasAsMany(entry, 64))
+      found.push_back(&entry);
+  // Tiles may have fewer than 64 rows where M has.
+  auto place = [&](const Entry *entry) {
+    return std::pair(extents.m < 64 && !hasAsMany(*entry, 8),
+                     std::abs(entry->m - extents.m));
+  };
+  llvm::stable_sort(found, [&](const Entry *one, const Entry *other) {
+    return place(one) < place(other);
+  });
+  return found;
 }

@@ -25,10 +25,11 @@ public:
   read(StringRef path, const chip::Chip &chip, MLIRContext *context,
        function_ref<InFlightDiagnostic()> emitError);
 
-  /// The entry with the same N and K, and an M of as many times 64 rows, for
-  /// then every tile has as many rows of tiles; the nearest M of several. None
-  /// of a batch was measured.
-  const Entry *lookup(const GemmExtents &extents) const;
+  /// The entries with the same N and K, and an M of as many times 64 rows, for
+  /// tiles of whole 64 rows then have as many rows of tiles. The nearest M
+  /// comes first; below M = 64 those with as many times 8 rows. None of a batch
+  /// was measured.
+  SmallVector<const Entry *, 0> lookup(const GemmExtents &extents) const;
 
   ArrayRef<Entry> getEntries() const { return entries; }
   /// Of the cost model with the built-in constants of the table's GPU; null if
