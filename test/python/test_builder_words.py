@@ -202,6 +202,22 @@ def test_a_constancy_is_of_parameters():
             kernel.constancy("constant", kernel.index("n") + 1)
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_the_bytes_of_a_box_leave_every_name_to_parameters(before, compiler):
+    module = Module()
+    with module.kernel("k") as kernel:
+        names = ["source_bytes", "rows"] if before else ["rows", "source_bytes"]
+        kernel.index(names[0])
+        source = kernel.tensor_map("source", ROW, fit_rows=True)
+        kernel.index(names[1])
+        read_rows(kernel, source)
+    with module.launch() as host:
+        array = host.read("source", ARRAY)
+        host.launch(kernel, grid=1, source=array, source_bytes=7, rows=array.extent(0))
+    # The compiler checks that the launch passes the bytes of the map (H6).
+    assert "fp8.box_bytes = 1 : i64" in compiler.accept(module.text())
+
+
 WORDS = [
     (constancies, "sm_90a", ["fp8.is_constant", "fp8.constants = array<i64: 0>", "fp8.signals_at_wait"]),
     (boxes_that_fit, "sm_90a", ["fp8.fit_rows %", "fp8.box_bytes %", "fp8.box_bytes = 0 : i64"]),

@@ -86,7 +86,7 @@ class Host(Function):
         if kernel.current is not None:
             raise BuildError(f"{kernel.noun} is launched before it is finished; end its 'with' first", (kernel.noun, kernel.location))
         # gpu.launch_func numbers the parameters and knows no names: its verifier could not say which argument is wrong.
-        names = [parameter.hint for number, parameter in enumerate(kernel.arguments) if number not in kernel.box_bytes]
+        names = [parameter.hint for parameter in kernel.named]
         for name in names:
             if name not in arguments:
                 raise BuildError(f"the launch of {kernel.noun} lacks its parameter '{name}'; pass {name}=...", (kernel.noun, kernel.location))

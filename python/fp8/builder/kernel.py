@@ -70,11 +70,16 @@ class Kernel(Function):
 
     # Parameters.
 
+    @property
+    def named(self) -> list[Value]:
+        """The parameters for which a launch names arguments: all but the bytes of boxes, which follow from the maps."""
+        return [parameter for number, parameter in enumerate(self.arguments) if number not in self.box_bytes]
+
     def _parameter(self, value: V) -> V:
         if self.here() is not self.body:  # a parameter is an argument of the entry block, wherever the call stands
             raise BuildError(f"a parameter stands in the {self.here().noun}; put it directly under {self.noun}",
                              (f"the {self.here().noun}", self.here().location))
-        if any(value.hint == other.hint for other in self.arguments):
+        if any(value.hint == other.hint for other in self.named):
             raise BuildError(f"{self.noun} has two parameters '{value.hint}'; give each a name of its own")
         self.arguments.append(self.body.define(value))
         return value
@@ -86,7 +91,7 @@ class Kernel(Function):
         tensor = self._parameter(Map(self, TensorMap(tile, rank), name))
         if fit_rows:
             self.box_bytes[len(self.arguments)] = len(self.arguments) - 1
-            self._parameter(Scalar(self, I32, f"{name}_bytes"))
+            self.arguments.append(self.body.define(Scalar(self, I32, f"{name}_bytes")))
         return tensor
 
     def array(self, name: str, type: MemRef) -> Array:
