@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the scripts of this folder read and run, with one line for what is wrong: the file or the command, and the cure.
+"""What the scripts of this folder read, run and import, with one line for what is wrong: the file, the command or the package, and the cure.
 
 A script ends by inputs.run(main): exit status 2 where an input is bad.
 """
 
 import contextlib
+import importlib
 import json
 import os
 import subprocess
@@ -14,6 +15,8 @@ RESULTS = "give a file of results that ./dev bench wrote"
 CONFIGURATIONS = "give a file of configurations, such as benchmark/gpu/configurations.json"
 TABLE = "give a table of tuned configurations, such as benchmark/tuned/h200.json"
 TRACE = "give a trace that fp8-run --timeline wrote"
+# How to get the packages that scripts import.
+PACKAGES = {"torch": "pip install torch", "fp8": "./dev wheel && pip install build/python/*.whl"}
 
 
 class InputError(Exception):
@@ -72,10 +75,42 @@ def run_tool(command, text=None, option="--fp8-opt", stream="stdout"):
     return getattr(result, stream)
 
 
-def run(main):
-    """Ends the script with the status of `main`, or with 2 after the line that says which input is bad."""
+def load(package):
+    """The package, one of PACKAGES; an InputError where it cannot be imported."""
     try:
-        sys.exit(main())
+        return importlib.import_module(package)
+    except ImportError as problem:
+        raise InputError("cannot import %s: %s; get it by '%s'" % (package, problem, PACKAGES[package])) from None
+
+
+@contextlib.contextmanager
+def using_fp8():
+    """The package fp8. An InputError where it cannot be imported, or an error of its own that says what is wrong."""
+    fp8 = load("fp8")
+    try:
+        yield fp8
+    except fp8.Fp8Error as problem:
+        raise InputError(problem) from None
+
+
+@contextlib.contextmanager
+def ending():
+    """Ends the script with status 2 after the line that says which input is bad."""
+    try:
+        yield
     except InputError as problem:
         print("%s: error: %s" % (os.path.basename(sys.argv[0]), problem), file=sys.stderr)
         sys.exit(2)
+
+
+def require(*packages):
+    """Ends the script where one of PACKAGES is missing. Call it in front of the imports that need them."""
+    with ending():
+        for package in packages:
+            load(package)
+
+
+def run(main):
+    """Ends the script with the status of `main`, or as `ending` says."""
+    with ending():
+        sys.exit(main())

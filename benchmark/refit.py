@@ -96,12 +96,12 @@ def predict(options):
 
 def fit_to(measured, gpu, options, path):
     """Writes the machine file that follows from the times, and returns what it says."""
-    import fp8  # which needs the library
-    from fp8 import calibration
     scale = {"f32": "f32", "mx": "f8E8M0FNU"}[options.scales]
-    spec = fp8.GemmSpec(d_contiguous=True, a_scale_dtype=scale, b_scale_dtype=scale)
     entries = [{"m": m, "n": n, "k": k, "config": config, "us": us} for (m, n, k), of_shape in measured.items() for config, us in of_shape.items()]
-    text = calibration.fit(entries, options.chip, gpu, options.machine or None, spec=spec, constants=options.constants)
+    with inputs.using_fp8() as fp8:
+        from fp8 import calibration
+        spec = fp8.GemmSpec(d_contiguous=True, a_scale_dtype=scale, b_scale_dtype=scale)
+        text = calibration.fit(entries, options.chip, gpu, options.machine or None, spec=spec, constants=options.constants)
     with inputs.writing(path) as file:
         file.write(text)
     return json.loads(text)

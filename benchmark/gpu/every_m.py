@@ -18,12 +18,18 @@ The exit status is 0 if every M that was begun is right.
 import argparse
 import csv
 import datetime
+import os
 import random
 import statistics
 import sys
 import time
 import types
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))  # a packed folder has inputs.py beside this file
+import inputs
+
+inputs.require("torch", "fp8")
+# pylint: disable=wrong-import-position
 import torch
 
 import cliffs
@@ -207,4 +213,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    inputs.run(main)

@@ -123,7 +123,8 @@ def main():
     for name in sorted(os.listdir(HERE)):
         if name.endswith(".py") and name not in ("pack.py", "run.py"):
             shutil.copy(os.path.join(HERE, name), directory)
-    shutil.copy(os.path.join(SOURCE, "python", "fp8", "_binding.py"), directory)
+    for path in (os.path.join("python", "fp8", "_binding.py"), os.path.join("benchmark", "inputs.py")):
+        shutil.copy(os.path.join(SOURCE, path), directory)
     shutil.copy(options.configurations, os.path.join(directory, "configurations.json"))
     shutil.copy(os.path.join(HERE, "run.py"), os.path.join(directory, "run"))
     os.chmod(os.path.join(directory, "run"), 0o755)

@@ -21,6 +21,11 @@ import sys
 import time
 import traceback
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))  # a packed folder has inputs.py beside this file
+import inputs
+
+inputs.require("torch")
+# pylint: disable=wrong-import-position
 import torch
 
 import clock
@@ -155,4 +160,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    inputs.run(main)

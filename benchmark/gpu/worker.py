@@ -18,6 +18,11 @@ import statistics
 import sys
 import traceback
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))  # a packed folder has inputs.py beside this file
+import inputs
+
+inputs.require("torch")
+# pylint: disable=wrong-import-position
 import torch
 
 import clock

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the scripts of benchmark/ on bad inputs."""
+"""Runs the scripts of benchmark/ on bad inputs, and where packages are missing."""
 
 import os
 import subprocess
@@ -8,6 +8,9 @@ import tempfile
 import unittest
 
 BENCHMARK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "benchmark")
+sys.path.append(BENCHMARK)
+import inputs
+
 COLUMNS = "date,gpu,m,n,k,peer,configuration,us,right,us_rounds\n"
 # What is wrong with a file, by its contents.
 TABLES = {"m,n\n1,2\n": ": has no '", COLUMNS: "; give a file ", COLUMNS + "1,G 1,x,2,3,fp8,64x32,1.0,True,1\n": ": has a wrong value: ", "\udcff": ": has a wrong value: "}
@@ -22,14 +25,20 @@ class BadInputs(unittest.TestCase):
         self.path = os.path.join(self.folder, "input")
         self.output = os.path.join(self.folder, "output")
 
-    def expect(self, *command, says):
-        script = os.path.join(BENCHMARK, command[0])
-        result = subprocess.run([sys.executable, "-B", script, *command[1:]], capture_output=True, text=True, check=False)
+    def start(self, *command, packages=None):
+        """The script with its arguments. Packages are looked up in the folder `packages` first."""
+        environment = {name: value for name, value in os.environ.items() if name not in ("FP8_LIBRARY", "PYTHONPATH")}
+        environment.update({"PYTHONPATH": packages} if packages else {})
+        return subprocess.run([sys.executable, "-B", os.path.join(BENCHMARK, command[0]), *command[1:]], capture_output=True, text=True, check=False, env=environment)
+
+    def expect(self, *command, says, script=None, status=2, packages=None):
+        """One line of `script`, the one that is started or one that it starts."""
+        result = self.start(*command, packages=packages)
         lines = result.stderr.splitlines()
         with self.subTest(command=command, stderr=result.stderr):
-            self.assertEqual(result.returncode, 2)
+            self.assertEqual(result.returncode, status)
             self.assertEqual(len(lines), 1)
-            self.assertTrue(lines[0].startswith("%s: error: " % os.path.basename(command[0])))
+            self.assertTrue(lines[0].startswith("%s: error: " % (script or os.path.basename(command[0]))))
             self.assertIn(says, lines[0])
             self.assertFalse(os.path.exists(self.output))
 
@@ -63,6 +72,25 @@ class BadInputs(unittest.TestCase):
                         ["refit.py", "candidates", self.output]):
             self.expect(*command, "--fp8-opt=/nowhere/fp8-opt", says="cannot run '/nowhere/fp8-opt': No such file or directory; build it, or name it with --fp8-opt")
         self.expect("latency.py", "/nowhere", "x.mlir", says="; build it, or name it with BIN_DIR")
+
+    def test_packages(self):
+        for package in inputs.PACKAGES:
+            with open(os.path.join(self.folder, package + ".py"), "w", encoding="utf-8") as file:
+                file.write("raise ModuleNotFoundError(\"No module named '%s'\")\n" % package)
+        for folder in ("", "gpu"):
+            for name in sorted(os.listdir(os.path.join(BENCHMARK, folder))):
+                script = os.path.join(BENCHMARK, folder, name)
+                if not name.endswith(".py"):
+                    continue
+                with open(script, encoding="utf-8") as file:
+                    if "__main__" not in file.read():
+                        continue
+                self.assertNotIn("Traceback", self.start(script, "--help", packages=self.folder).stderr, script)
+        for package, *command in (["fp8", "host.py"], ["torch", "gpu/every_m.py"], ["torch", "gpu/survey.py"], ["torch", "gpu/worker.py", self.folder]):
+            self.expect(*command, says="cannot import %s: No module named '%s'; get it by '" % (package, package), packages=self.folder)
+        self.expect("gpu/run.py", "--output=" + self.output, says="cannot import torch: No module named 'torch'; get it by '", script="worker.py", status=1, packages=self.folder)
+        measured = os.path.join(BENCHMARK, "results", "2026-11-22-h200-tune.csv")
+        self.expect("refit.py", "fit", measured, "--library=/nowhere/libfp8.so", says="/nowhere/libfp8.so, which is not there: ")
 
     def test_rows(self):
         for command in (["tune.py", "candidates", self.output], ["refit.py", "candidates", self.output], ["predictions.py"]):
