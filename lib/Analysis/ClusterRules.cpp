@@ -64,8 +64,7 @@ LogicalResult KernelPlan::checkSharedSlots(Operation *op,
                   "an 'fp8.leading_cta' (C4); move it out, since every CTA "
                   "copies its share and hands the slot back";
     for (TileCopyOpInterface copy : use.copies)
-      if (auto load = dyn_cast<TmaLoadOp>(copy.getOperation());
-          load && getBoxBytes(load.getMap()) &&
+      if (copy.getLaunchBytes() &&
           llvm::is_contained(getRings(copy.getFilledStage()), op))
         return copy->emitOpError()
                << "copies a box whose bytes are an argument of the kernel into "

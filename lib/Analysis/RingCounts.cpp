@@ -2,7 +2,6 @@
 // What the barriers of a kernel's rings wait for: arrivals and bytes.
 
 #include "fp8/Analysis/KernelPlan.h"
-#include "fp8/IR/ArgumentAccess.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -244,13 +243,6 @@ KernelPlan::checkHandoffThreads(FunctionOpInterface kernel) const {
   return failure(result.wasInterrupted());
 }
 
-/// True if the launch decides how many bytes the copy moves. They are told
-/// beside it, not with those of other copies.
-static bool isOfLaunch(TileCopyOpInterface copy) {
-  auto load = dyn_cast<TmaLoadOp>(copy.getOperation());
-  return load && getBoxBytes(load.getMap());
-}
-
 void KernelPlan::planStages() {
   for (auto &[stage, use] : flow->getStageUses()) {
     StagePlan plan;
@@ -263,6 +255,10 @@ void KernelPlan::planStages() {
     if (!use.copies.empty() && use.acquires.size() == 1) {
       Block *block = use.acquires.front()->getBlock();
       auto isInBlock = [&](Operation *op) { return op->getBlock() == block; };
+      // Bytes that the launch decides are told beside their copy.
+      auto isOfLaunch = [](TileCopyOpInterface copy) {
+        return copy.getLaunchBytes() != nullptr;
+      };
       plan.bytesAtAcquire = llvm::all_of(use.copies, isInBlock) &&
                             llvm::all_of(use.handOvers, isInBlock) &&
                             llvm::none_of(use.copies, isOfLaunch);

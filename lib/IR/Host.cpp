@@ -38,25 +38,6 @@ Value mlir::fp8::getMemory(Value operand) {
   return operand;
 }
 
-BlockArgument mlir::fp8::getBoxBytes(Value map) {
-  auto argument = dyn_cast<BlockArgument>(map);
-  auto kernel =
-      argument
-          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
-          : FunctionOpInterface();
-  if (!kernel || !argument.getOwner()->isEntryBlock())
-    return {};
-  // The entry block has a GPU function's workgroup memory as well.
-  for (BlockArgument bytes :
-       kernel.getArguments().take_front(kernel.getNumArguments())) {
-    auto number = kernel.getArgAttrOfType<IntegerAttr>(bytes.getArgNumber(),
-                                                       kBoxBytesAttrName);
-    if (number && number.getInt() == argument.getArgNumber())
-      return bytes;
-  }
-  return {};
-}
-
 LogicalResult IsConstantOp::verify() {
   if (getSources().empty())
     return emitOpError() << "needs at least one source (H3)";

@@ -75,6 +75,24 @@ LogicalResult TmaPrefetchOp::verify() {
                            BoxUse::Prefetch);
 }
 
+BlockArgument TmaLoadOp::getLaunchBytes() {
+  auto map = dyn_cast<BlockArgument>(getMap());
+  auto kernel =
+      map ? dyn_cast<FunctionOpInterface>(map.getOwner()->getParentOp())
+          : FunctionOpInterface();
+  if (!kernel || !map.getOwner()->isEntryBlock())
+    return {};
+  // The entry block has a GPU function's workgroup memory as well.
+  for (BlockArgument bytes :
+       kernel.getArguments().take_front(kernel.getNumArguments())) {
+    auto number = kernel.getArgAttrOfType<IntegerAttr>(bytes.getArgNumber(),
+                                                       kBoxBytesAttrName);
+    if (number && number.getInt() == map.getArgNumber())
+      return bytes;
+  }
+  return {};
+}
+
 LogicalResult TmaLoadOp::verify() {
   if (failed(verifyCoordinates(*this, getCoordinates(), getMap().getType())))
     return failure();
@@ -83,7 +101,7 @@ LogicalResult TmaLoadOp::verify() {
     return emitOpError() << "the stage of " << getStage().getType().getRing()
                          << " has no tile '" << getName() << "'";
   auto ring = cast<PipelineType>(getStage().getType().getRing());
-  if (getBoxBytes(getMap()) && (getMulticast() || ring.getCtaGroup() > 1))
+  if (getLaunchBytes() && (getMulticast() || ring.getCtaGroup() > 1))
     return emitOpError() << "copies a box whose bytes are an argument of the "
                             "kernel, which CTAs cannot share (M7); "
                          << (getMulticast() ? "remove multicast"
@@ -91,7 +109,7 @@ LogicalResult TmaLoadOp::verify() {
                          << ", or remove '" << kBoxBytesAttrName << "'";
   // Such a box has no more rows than the tensor, wherever it begins.
   APInt row;
-  if (getBoxBytes(getMap()) &&
+  if (getLaunchBytes() &&
       matchPattern(getCoordinates()[getCoordinates().size() - 2],
                    m_ConstantInt(&row)) &&
       row.isNegative())

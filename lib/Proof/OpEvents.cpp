@@ -3,7 +3,6 @@
 // the op means (docs/Semantics.md) and from its plan.
 
 #include "EventWalker.h"
-#include "fp8/IR/ArgumentAccess.h"
 #include "fp8/IR/LinearUse.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -284,8 +283,8 @@ static unsigned getParameter(BlockArgument argument) {
 }
 
 void EventWalker::load(Operation *op, Block &out) {
-  Value stage = cast<TileCopyOpInterface>(op).getFilledStage();
-  Place place = getPlace(op, stage);
+  auto filling = cast<TileCopyOpInterface>(op);
+  Place place = getPlace(op, filling.getFilledStage());
   auto load = dyn_cast<TmaLoadOp>(op);
   auto copies = dyn_cast<TmaCopyOp>(op);
   if (!load && !copies)
@@ -293,8 +292,7 @@ void EventWalker::load(Operation *op, Block &out) {
   StringRef name = load ? load.getName()
                         : copies.getTile().getDefiningOp<TileOp>().getName();
   Quantity bytes{cast<PipelineType>(place.ring).getTile(name).getSizeInBytes()};
-  if (BlockArgument launched =
-          load ? getBoxBytes(load.getMap()) : BlockArgument())
+  if (BlockArgument launched = filling.getLaunchBytes())
     bytes.parameter = getParameter(launched);
   if (!getPlan<StagePlanAttr>(op).bytesAtAcquire)
     add("expect", op, kElected, {{"at", getFull(place)}, {"bytes", bytes}},

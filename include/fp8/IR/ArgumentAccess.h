@@ -46,10 +46,6 @@ inline BlockArgument getConstancy(FunctionOpInterface kernel,
   return {};
 }
 
-/// The argument of the kernel that has the bytes of the map's box; null if the
-/// map is no argument, or its boxes always have as many.
-BlockArgument getBoxBytes(Value map);
-
 } // namespace mlir::fp8
 
 #endif // FP8_IR_ARGUMENTACCESS_H

@@ -173,7 +173,11 @@ def Fp8_TileCopyOpInterface : OpInterface<"TileCopyOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"The stage that the copy fills.", "::mlir::Value", "getFilledStage">,
-    InterfaceMethod<"The bytes that the copy adds to the barrier's transaction count.", "int64_t", "getBytes">
+    InterfaceMethod<"The bytes that the copy adds to the barrier's transaction count.", "int64_t", "getBytes">,
+    InterfaceMethod<"The argument of the kernel that has these bytes, if the launch decides them; null if they are always `getBytes`.",
+      "::mlir::BlockArgument", "getLaunchBytes", (ins), /*methodBody=*/[{}], /*defaultImplementation=*/[{
+        return {};
+      }]>
   ];
 }
 

@@ -53,6 +53,8 @@ def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
     ::mlir::fp8::TileType getTile();
     /// The bytes that arrive in this CTA's tile, its own share and that of the others.
     int64_t getBytes() { return getTile().getSizeInBytes(); }
+    /// The argument with `fp8.box_bytes` that names the map; null if there is none.
+    ::mlir::BlockArgument getLaunchBytes();
   }];
 }
 

@@ -2,7 +2,6 @@
 // Lowers views of tiles and accumulators, TMA loads and element loads.
 
 #include "RingLowering.h"
-#include "fp8/IR/ArgumentAccess.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -56,7 +55,7 @@ static Results lowerTmaLoad(TmaLoadOp op, Operands<TmaLoadOp> operands,
     if (!announced)
       leader.make<MbarrierExpectOp>(barrier, tile.getSizeInBytes(),
                                     /*arrive=*/false, /*remote=*/false,
-                                    getBoxBytes(op.getMap()));
+                                    op.getLaunchBytes());
     // The bytes of both CTAs of a pair count in the leading one.
     if (ctaGroup == 2)
       barrier = leader.add(barrier, cluster.toPairLeader);
