@@ -142,6 +142,11 @@ TEST(LaunchPlan, ChecksTensorMaps) {
             "parameters[0]: tensor map of 'a': strides_bytes[0]: 1099511627776 "
             "bytes; TMA takes strides below 2^40");
   arguments = gemmArguments(128, 128, 128);
+  EXPECT_EQ(
+      errorOf(replaced(gemmText(), "/parameters/0/dims/0", int64_t(1) << 33),
+              arguments),
+      "parameters[0]: tensor map of 'a': dims[0]: 8589934592 is out of "
+      "range; an extent must be 0 to 2^32");
   arguments[0].address = 0x10008;
   EXPECT_EQ(errorOf(arguments), "parameters[0]: tensor map of 'a': the address "
                                 "is not aligned to 16 bytes");
