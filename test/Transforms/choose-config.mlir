@@ -55,6 +55,10 @@
 // MEASURED: config <tile = 128 x 56 x 128, stages = 2>
 // RUN: fp8-opt %t.mlir --fp8-choose-config="chip=sm_90a problem=214x5120x640 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=SERVES
 // SERVES: config <tile = 128 x 56 x 128, stages = 2, edge = first>
+// One whose boxes fit keeps that for each M that it serves, however few rows M has: no copy reaches beyond them.
+// RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=100x6144x640 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=FITS
+// RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=70x6144x640 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=FITS
+// FITS: config <tile = 128 x 32 x 128, stages = 2, edge = fit>
 // One band has 9 to 18 rows of tiles, if products last and columns are many.
 // RUN: %{h100} problem=1395x18432x4096" | FileCheck %s --check-prefix=BAND
 // BAND: {{^}}  tile = 128 x 192 x 128, band = 18,
