@@ -101,6 +101,9 @@ public:
                       uint64_t clusterAddress, bool async = false);
   bool arrive(Mbarrier &barrier, uint32_t count, Warp &warp, const Inst &inst,
               int lane, const SyncClocks *carried, Order order = Order::Memory);
+  /// The agent of copies that `from` issues, that combine nothing, and that
+  /// complete on the barrier.
+  uint32_t copyAgent(Mbarrier &barrier, const Cta &from);
   bool expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
                           const Inst &inst, int lane);
   /// Reports a signal that may land in the previous phase. `known`: what the

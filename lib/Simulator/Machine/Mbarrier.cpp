@@ -204,6 +204,10 @@ void Machine::completePhaseIfDone(Mbarrier &barrier, Warp &warp,
   barrier.arriving.all.raise(barrier.agent, barrier.time());
   barrier.arriving.reached.raise(barrier.agent, barrier.time());
   barrier.arriving.waits.raise(barrier.agent, barrier.time());
+  if (uint32_t others = barrier.agentOfOthers) {
+    barrier.arrivingFromOthers.all.raise(others, barrier.time());
+    barrier.arriving.reached.raise(others, barrier.time());
+  }
   barrier.done.join(barrier.arriving);
   barrier.doneFromOthers.join(barrier.arrivingFromOthers);
   ++report.statistics.barrierPhases;
@@ -246,16 +250,17 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
   barrier.log.add(BarrierLog::arrivalKind(inst), warp, count);
   const bool isLast =
       !carried && warp.isLastOf(barrier.arrivals.lanes, 1u << lane);
-  if (carried) {
-    barrier.arriving.join(*carried);
-  } else if (barrier.cta == &warp.cta) {
-    warp.release(barrier.arriving, order, Scope::Cta, isLast);
-  } else {
-    warp.release(barrier.arrivingFromOthers,
-                 inst.scope == Scope::Cta ? Order::Time : order, Scope::Cluster,
-                 isLast);
-    barrier.arriving.joinTime(barrier.arrivingFromOthers);
-  }
+  const bool isOwn = barrier.cta == &warp.cta;
+  SyncClocks &arriving = isOwn ? barrier.arriving : barrier.arrivingFromOthers;
+  if (carried)
+    arriving.join(*carried);
+  else if (isOwn)
+    warp.release(arriving, order, Scope::Cta, isLast);
+  else
+    warp.release(arriving, inst.scope == Scope::Cta ? Order::Time : order,
+                 Scope::Cluster, isLast);
+  if (!isOwn)
+    barrier.arriving.joinTime(arriving);
   // What an engine brings was traced when it was asked for.
   if (timing && !carried)
     timing->arrived(warp, barrier);
@@ -267,6 +272,14 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
   progress();
   completePhaseIfDone(barrier, warp, inst, lane);
   return true;
+}
+
+uint32_t Machine::copyAgent(Mbarrier &barrier, const Cta &from) {
+  if (&from == barrier.cta)
+    return barrier.agent;
+  if (!barrier.agentOfOthers)
+    barrier.agentOfOthers = newAgent();
+  return barrier.agentOfOthers;
 }
 
 bool Machine::expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,

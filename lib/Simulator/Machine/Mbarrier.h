@@ -54,17 +54,20 @@ struct Mbarrier {
   uint32_t expected = 0;
   uint32_t pending = 0;
   int64_t transactions = 0;
-  uint64_t phase = 0;     ///< phases completed since init
-  uint32_t agent = 0;     ///< its place in clocks
-  uint32_t phaseBase = 0; ///< phases of earlier lives at this address
+  uint64_t phase = 0; ///< phases completed since init
+  uint32_t agent = 0; ///< its place in clocks: of its phases, and of copies
+                      ///< that its CTA issues or that combine
+  uint32_t agentOfOthers = 0; ///< of copies that other CTAs issue; 0: none did
+  uint32_t phaseBase = 0;     ///< phases of earlier lives at this address
   uint32_t initAgent = 0;
   uint32_t initTime = 0;
   bool initFenced = false; ///< fence.mbarrier_init covers the init
   const Inst *initInst = nullptr;
   SyncClocks arriving; ///< of arrivals so far
   SyncClocks done;     ///< of completed phases: what a successful wait acquires
-  /// Likewise what threads of other CTAs bring, which a wait of scope .cta does
-  /// not acquire. `arriving` and `done` have its time.
+  /// Likewise what threads of other CTAs bring, and their copies and commits,
+  /// which a wait of scope .cta does not acquire. `arriving` and `done` have
+  /// its time.
   SyncClocks arrivingFromOthers, doneFromOthers;
 
   /// The latest of each agent that found a phase complete by its parity, since

@@ -22,7 +22,7 @@ inline const char *const kSync = "barrier.cluster.arrive.release.aligned; "
                                  "barrier.cluster.wait.acquire.aligned;\n";
 
 inline Report runPair(const std::string &body, std::vector<uint32_t> &out,
-                      uint64_t seed = 0) {
+                      uint64_t seed = 0, const std::string &chip = "sm_90a") {
   Device device;
   std::vector<uint32_t> in(64);
   for (uint32_t i = 0; i < 64; ++i)
@@ -36,7 +36,7 @@ inline Report runPair(const std::string &body, std::vector<uint32_t> &out,
   Report report = run(
       device,
       kernel(".param .u64 a, .param .u64 b",
-             std::string(kPrologue) + body + "ret;", "sm_90a", kShared),
+             std::string(kPrologue) + body + "ret;", chip, kShared),
       {KernelArgument::value(a), KernelArgument::value(b)}, config, options);
   out.resize(2);
   device.read(a, out.data(), 8);

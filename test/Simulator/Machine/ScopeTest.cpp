@@ -13,19 +13,20 @@ using testing::HasSubstr;
 
 namespace {
 
-void expectRight(const std::string &body) {
+void expectRight(const std::string &body, const std::string &chip = "sm_90a") {
   for (uint64_t seed = 0; seed < 4; ++seed) {
     std::vector<uint32_t> out;
-    Report report = runPair(body, out, seed);
+    Report report = runPair(body, out, seed, chip);
     EXPECT_TRUE(report.ok()) << body << report.str();
     EXPECT_EQ(out, (std::vector<uint32_t>{1, 0})) << body;
   }
 }
 
-void expectRace(const std::string &body, const std::string &message) {
+void expectRace(const std::string &body, const std::string &message,
+                const std::string &chip = "sm_90a") {
   for (uint64_t seed = 0; seed < 4; ++seed) {
     std::vector<uint32_t> out;
-    Report report = runPair(body, out, seed);
+    Report report = runPair(body, out, seed, chip);
     EXPECT_TRUE(has(report, ErrorKind::Race)) << body << report.str();
     EXPECT_THAT(report.str(), HasSubstr(message)) << body;
   }
@@ -50,6 +51,25 @@ std::string handedOver(const std::string &arrive, const std::string &wait,
          "ld.shared.u32 %r6, [%r2]; st.global.u32 [%d0], %r6;\n" + kSync;
 }
 
+/// The same by a copy of 16 bytes, to the peer or to the CTA itself, that
+/// completes on the mbarrier beside them.
+std::string copied(const std::string &wait, bool toPeer) {
+  return std::string(kInit) + kSync + "mov.u32 %r7, " +
+         (toPeer ? "%r1" : "%r0") + R"(;
+  mapa.shared::cluster.u32 %r5, %r2, %r7; mapa.shared::cluster.u32 %r4, %r3, %r7;
+  xor.b32 %r8, %r7, 1; add.u32 %r9, %r2, 512;
+  st.shared.v4.u32 [%r9], {%r8, %r8, %r8, %r8};
+  fence.proxy.async.shared::cta;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 16;
+)" + kSync +
+         R"(
+  cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r5], [%r9], 16, [%r4];
+)" + "L: mbarrier.try_wait.parity" +
+         wait + R"(.shared::cta.b64 %p0, [%r3], 0; @!%p0 bra L;
+  ld.shared.u32 %r6, [%r2]; st.global.u32 [%d0], %r6;
+)" + kSync;
+}
+
 /// The same with a word of the peer's shared memory in place of the mbarrier.
 std::string flagged(const std::string &set, const std::string &poll,
                     const std::string &before = "",
@@ -71,6 +91,28 @@ TEST(Scope, OfArrivalsAndWaits) {
   expectRace(handedOver(".release.cluster", ".acquire.cta"), kNarrow);
   // Without a scope, as CUTLASS has it.
   expectRight(handedOver("", ""));
+}
+
+TEST(Scope, OfWaitsForCopies) {
+  for (bool toPeer : {false, true}) {
+    expectRight(copied(".acquire.cluster", toPeer));
+    // Without a scope, as CUTLASS waits for multicast copies.
+    expectRight(copied("", toPeer));
+  }
+  expectRight(copied(".acquire.cta", false));
+  expectRace(copied(".acquire.cta", true), kNarrow);
+}
+
+TEST(Scope, OfWaitsForCommits) {
+  auto committed = [](const std::string &wait) {
+    return replaced(handedOver("", wait),
+                    "mbarrier.arrive.shared::cluster.b64 _, [%r4];",
+                    "tcgen05.commit.cta_group::1.mbarrier::arrive::one"
+                    ".shared::cluster.b64 [%r4];");
+  };
+  expectRight(committed(".acquire.cluster"), "sm_100a");
+  expectRight(committed(""), "sm_100a");
+  expectRace(committed(".acquire.cta"), kNarrow, "sm_100a");
 }
 
 TEST(Scope, OfFencesAroundRelaxedArrivals) {

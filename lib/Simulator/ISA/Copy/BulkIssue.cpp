@@ -50,7 +50,10 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   // Those that combine and complete on one mbarrier may share bytes, and follow
   // each other.
   int64_t pipe = load.combines ? int64_t(3) << 48 | int64_t(address) : -1;
-  AccessTag tag(barrier->agent, barrier->time() + 1, i.index);
+  // Of bytes that CTAs combine nobody knows who did it last.
+  const uint32_t agent =
+      load.combines ? barrier->agent : m.copyAgent(*barrier, w.cta);
+  AccessTag tag(agent, barrier->time() + 1, i.index);
   if (load.source.size && !m.ctas[load.sourceCta]->shared.checkAsync(
                               w, i, lane, load.source, tag, -1, load.proxy))
     return false;
@@ -58,9 +61,9 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   uint32_t time = barrier->time() + 1;
   if (!cta.shared.checkAsync(w, i, lane, run, tag, pipe, load.proxy))
     return false;
-  m.touchRemote(*barrier->cta, w, i, barrier->agent, time);
+  m.touchRemote(*barrier->cta, w, i, agent, time);
   if (&cta != barrier->cta || &cta != &w.cta)
-    cta.remote[barrier->agent] = {time, w.cta.rank, &i};
+    cta.remote[agent] = {time, w.cta.rank, &i};
   if (load.engine == Engine::BulkLoad) {
     ++m.report.statistics.tmaLoads;
     m.report.statistics.tmaLoadBytes += load.bytes - load.padding;
