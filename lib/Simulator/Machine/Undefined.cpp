@@ -142,9 +142,16 @@ void Warp::takeLeft() {
   left.clear();
 }
 
-void Warp::setUndefined(uint32_t row, uint32_t lanes, OriginId origin) {
+void Warp::addUndefined(uint32_t row, uint32_t lanes,
+                        const UndefinedBits &bits) {
+  UndefinedRegisters::Row &its = undefined.get(row);
   forLanes(lanes, [&](int lane) {
-    undefined.set(row, lane, UndefinedBits::all(origin));
+    UndefinedBits &now = its[size_t(lane)];
+    if (ready[row] >> lane & 1)
+      now = {};
+    for (size_t half = 0; half < now.bits.size(); ++half)
+      now.bits[half] |= bits.bits[half];
+    now.origin = bits.origin;
   });
   ready[row] &= ~lanes;
 }
@@ -156,15 +163,16 @@ bool Warp::isFromUndefined(uint32_t row, uint32_t lanes) const {
   return all;
 }
 
-void Warp::land(uint32_t row, bool adds) {
+void Warp::land(uint32_t row, bool adds, unsigned elementBits) {
   ready[row] = ~0u;
   if (undefined.empty())
     return;
   if (!adds)
-    undefined.forget(row);
-  for (int lane = 0; lane < 32 && adds; ++lane)
-    if (const UndefinedBits *bits = undefined.find(row, lane)) {
-      undefined.set(row, lane, UndefinedBits::all(bits->origin));
+    return undefined.forget(row);
+  UndefinedRegisters::Row *its = undefined.getIfAny(row);
+  for (int lane = 0; lane < 32 && its; ++lane)
+    if (UndefinedBits &bits = (*its)[size_t(lane)]; bits.any()) {
+      bits = bits.inElements(elementBits);
       ready[row] &= ~(1u << lane);
     }
 }
@@ -173,9 +181,7 @@ void Warp::leaveAll(const Inst &inst, int lane, OriginId origin) {
   UndefinedBits all = UndefinedBits::all(origin);
   const Program &program = machine.program;
   std::for_each(program.begin(inst.writes), program.end(inst.writes),
-                [&](uint32_t row) {
-                  left.push_back({row, false, lane, all});
-                });
+                [&](uint32_t row) { left.push_back({row, false, lane, all}); });
   for (unsigned i = 0; i < inst.predicateDestinations; ++i)
     if (inst.pd[i] >= 0)
       left.push_back({uint32_t(inst.pd[i]), true, lane, all});

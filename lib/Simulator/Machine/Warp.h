@@ -142,13 +142,13 @@ public:
   void leaveUndefined(uint32_t row, int lane, const UndefinedBits &bits) {
     left.push_back({row, false, lane, bits});
   }
-  /// Undefined data was written to these lanes of a register.
-  void setUndefined(uint32_t row, uint32_t lanes, OriginId origin);
+  /// Undefined data was written to these bits of a register in these lanes.
+  void addUndefined(uint32_t row, uint32_t lanes, const UndefinedBits &bits);
   /// Whether undefined data was written to all of these lanes.
   bool isFromUndefined(uint32_t row, uint32_t lanes) const;
-  /// All lanes of a register were written; what was undefined of it still is
-  /// where something was added.
-  void land(uint32_t row, bool adds);
+  /// All lanes of a register of 32 bits were written; the elements that were
+  /// undefined of it still are where something was added.
+  void land(uint32_t row, bool adds, unsigned elementBits);
   /// A register that is undefined or in flight, and used.
   void reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
                        bool write);

@@ -6,9 +6,9 @@
 #ifndef FP8_LIB_SIMULATOR_MACHINE_WARPGROUP_H
 #define FP8_LIB_SIMULATOR_MACHINE_WARPGROUP_H
 
+#include "Machine/UndefinedRegisters.h"
 #include "Memory/Async.h"
 #include "Memory/Clocks.h"
-#include "Memory/Undefined.h"
 
 #include <array>
 #include <cstdint>
@@ -31,6 +31,9 @@ struct Warpgroup {
     uint32_t warps = 0;                 ///< that have executed it
     uint32_t first = 0;                 ///< of them, by number in the CTA
     std::vector<SharedAccess> shared;   ///< what it reads
+    /// Of each access in `shared` that finds undefined data, why rows of the
+    /// operand are undefined, 0 where they are not; else empty.
+    std::vector<std::vector<OriginId>> undefinedRows;
     /// Of a sparse wgmma, by thread of the warpgroup.
     std::vector<uint32_t> metadata;
   };
@@ -49,13 +52,14 @@ struct WgmmaState {
   /// Operations that no wait_group has covered; they own their registers.
   struct Flight {
     const Inst *inst;
-    uint32_t number;  ///< `issued`, with it
-    uint32_t results; ///< of its registers, those of D come first
-    bool adds;        ///< to D
+    uint32_t number;      ///< `issued`, with it
+    uint32_t results;     ///< of its registers, those of D come first
+    bool adds;            ///< to D
+    unsigned elementBits; ///< of D
     /// Lanes of registers of D that its operands leave undefined.
     struct Undefined {
       uint32_t row, lanes;
-      OriginId origin;
+      UndefinedBits bits;
     };
     std::vector<Undefined> undefined;
 

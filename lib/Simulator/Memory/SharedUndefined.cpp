@@ -16,17 +16,25 @@ static std::string describeUnwritten(const ClusterContext &context,
 
 void SharedMemory::findUndefined(const Inst &inst, uint32_t offset,
                                  uint32_t count, UndefinedPart &part) {
-  for (uint32_t byte = 0; byte < count; ++byte) {
-    uint32_t at = offset + byte;
-    OriginId origin =
-        shadow.at(at).write.none()
-            ? context.origins.add(
-                  ErrorKind::UninitialisedMemory, inst, Origins::kMemory,
-                  [&] { return describeUnwritten(context, inst, at); })
-            : undefined.at(at);
+  const bool anyStored = undefined.find(offset, count);
+  auto add = [&](uint32_t at, OriginId origin) {
     if (origin)
-      part.add(byte, context.origins.throughMemory(origin));
-  }
+      part.add(at - offset, context.origins.throughMemory(origin));
+  };
+  shadow.eachPart(
+      offset, count, AccessShadow::kGranule,
+      [&](uint32_t begin, uint32_t size, const Accesses &its) {
+        if (its.write.none()) {
+          OriginId origin = context.origins.add(
+              ErrorKind::UninitialisedMemory, inst, Origins::kMemory,
+              [&] { return describeUnwritten(context, inst, begin); });
+          for (uint32_t at = begin; at < begin + size; ++at)
+            add(at, origin);
+          return;
+        }
+        for (uint32_t at = begin; anyStored && at < begin + size; ++at)
+          add(at, undefined.at(at));
+      });
 }
 
 void SharedMemory::markUndefined(uint32_t offset, const UndefinedPart &part) {

@@ -34,9 +34,9 @@ Flow commit(Warp &w, const Inst &i, uint32_t) {
 
 void WgmmaState::Flight::land(Warp &warp, const uint32_t *rows) const {
   for (uint32_t n = 0; n < results; ++n)
-    warp.land(rows[n], adds);
+    warp.land(rows[n], adds, elementBits);
   for (const Undefined &its : undefined)
-    warp.setUndefined(its.row, its.lanes, its.origin);
+    warp.addUndefined(its.row, its.lanes, its.bits);
 }
 
 namespace {

@@ -71,8 +71,12 @@ public:
     if (!step || !takeShared(*step))
       return false;
     w.releaseWaits(w.cta.warpgroups[w.id / kWarpgroup].waits);
-    WgmmaState::Flight flight{&i, ++w.wgmma.issued, form.resultRows(),
-                              operation.accumulate, std::move(undefined)};
+    WgmmaState::Flight flight{&i,
+                              ++w.wgmma.issued,
+                              form.resultRows(),
+                              operation.accumulate,
+                              operation.isPaired() ? 16u : 32u,
+                              std::move(undefined)};
     for (uint32_t n = 0; n < i.listCount; ++n)
       w.ready[operation.rows[n]] = m.checksOrder ? 0 : ~0u;
     if (m.checksOrder)
@@ -93,7 +97,7 @@ private:
   Machine &m;
   WgmmaOperation operation{};
   std::array<uint64_t, 3> operands{};
-  std::vector<WgmmaState::Flight::Undefined> undefined;
+  std::vector<WgmmaOperation::Undefined> undefined;
 
   bool bad(ErrorKind kind, const std::string &message, int lane = -1) {
     m.error(kind, "'" + Machine::mnemonic(&i) + "': " + message, &w, &i, lane,
@@ -231,13 +235,15 @@ private:
     // their writes.
     Warp &first = *w.cta.warps[w.id / kWarpgroup * kWarpgroup];
     AccessTag tag(first.agent(Role::Mma), w.wgmma.issued + 1, i.index);
-    bool finds = false;
-    for (const SharedAccess &access : step.shared)
-      if (!w.cta.shared.checkAsync(w, i, 0, *access.footprint, tag, -1,
+    step.undefinedRows.resize(step.shared.size());
+    for (size_t n = 0; n < step.shared.size(); ++n) {
+      bool finds = false;
+      if (!w.cta.shared.checkAsync(w, i, 0, *step.shared[n].footprint, tag, -1,
                                    Proxy::Async, &finds))
         return false;
-    if (finds)
-      operation.findUndefined(w, i, undefined);
+      if (finds)
+        operation.leaveUndefined(w, i, n > 0, step.undefinedRows[n], undefined);
+    }
     return true;
   }
 

@@ -13,6 +13,7 @@
 namespace fp8::sim {
 
 class Decoder;
+class SharedMemory;
 
 constexpr uint32_t kWgmmaM = 64;
 
@@ -47,12 +48,25 @@ struct WgmmaOperation {
   /// Computes the product into the registers.
   void run() const;
 
-  /// What undefined data in shared memory leaves undefined of D in one of the
-  /// warps (WgmmaUndefined.cpp).
-  void findUndefined(Warp &warp, const Inst &inst,
-                     std::vector<WgmmaState::Flight::Undefined> &found) const;
+  /// Two columns of D share a register.
+  bool isPaired() const { return shape.result == MmaResult::F16; }
+
+  using Undefined = WgmmaState::Flight::Undefined;
+  /// What undefined rows of A or B in shared memory leave undefined of D in one
+  /// of the warps (WgmmaUndefined.cpp). `origins`: why each row is undefined,
+  /// 0 where it is not; the first warp finds them.
+  void leaveUndefined(Warp &warp, const Inst &inst, bool isA,
+                      std::vector<OriginId> &origins,
+                      std::vector<Undefined> &found) const;
 
 private:
+  std::vector<OriginId> findUndefinedRows(SharedMemory &shared,
+                                          const Inst &inst,
+                                          const OperandLayout &layout) const;
+  void leaveRows(const Warp &warp, const std::vector<OriginId> &origins,
+                 std::vector<Undefined> &found) const;
+  void leaveColumns(const std::vector<OriginId> &origins,
+                    std::vector<Undefined> &found) const;
   /// The elements of a row of D, as bits.
   void loadRow(uint32_t row, uint32_t *bits) const;
   void storeRow(uint32_t row, const uint32_t *bits) const;

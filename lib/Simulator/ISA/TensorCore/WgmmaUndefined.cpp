@@ -7,17 +7,15 @@
 
 #include "Machine/Cta.h"
 
-#include <algorithm>
-
 using namespace fp8::sim;
 
-/// Of each row of an operand, why it is undefined; 0 if it is not.
-static std::vector<OriginId> findRows(SharedMemory &shared, const Inst &inst,
-                                      const OperandLayout &layout,
-                                      uint32_t perChunk) {
+std::vector<OriginId>
+WgmmaOperation::findUndefinedRows(SharedMemory &shared, const Inst &inst,
+                                  const OperandLayout &layout) const {
   std::vector<OriginId> found(layout.rows);
   const uint32_t outer = layout.mnMajor ? layout.k : layout.rows,
-                 inner = layout.mnMajor ? layout.rows : layout.k;
+                 inner = layout.mnMajor ? layout.rows : layout.k,
+                 perChunk = 16 / shape.elementBytes;
   const uint32_t *chunk = layout.chunks.data();
   for (uint32_t o = 0; o < outer; ++o)
     for (uint32_t c = 0; c < inner; c += perChunk) {
@@ -29,41 +27,76 @@ static std::vector<OriginId> findRows(SharedMemory &shared, const Inst &inst,
         found[o] = part.first();
       // Sixteen bytes of an MN-major operand are of several rows.
       for (uint32_t byte = 0; byte < 16 && layout.mnMajor; ++byte)
-        if (uint32_t row = c + byte * perChunk / 16;
+        if (uint32_t row = c + byte / shape.elementBytes;
             row < inner && part.bytes >> byte & 1)
           found[row] = part.origins[byte];
     }
   return found;
 }
 
-void WgmmaOperation::findUndefined(
-    Warp &warp, const Inst &inst,
-    std::vector<WgmmaState::Flight::Undefined> &found) const {
-  const bool isPair = shape.result == MmaResult::F16; // of columns
-  const uint32_t results = resultRows(shape.result, shape.n);
-  auto leaveRow = [&](uint32_t row, OriginId origin) {
-    if (row / 16 != warp.id % kWarpgroup)
-      return;
-    for (uint32_t n = 0; n < results; ++n)
-      if ((isPair ? n : n / 2) % 2 == row % 16 / 8)
-        found.push_back({rows[n], 0xfu << row % 8 * 4, origin});
-  };
-  auto leaveColumn = [&](uint32_t column, OriginId origin) {
-    for (uint32_t half = 0; half < 2; ++half) {
-      uint32_t n = column / 8 * 2 + half;
-      found.push_back({rows[isPair ? n : n * 2 + column % 2],
-                       0x11111111u << column % 8 / 2, origin});
+/// Calls f(origin, lanes) for the lanes of one origin after another. Origin n
+/// of `count`, which are `stride` apart, is that of `lanes << n * step`.
+template <typename F>
+static void eachOrigin(const OriginId *origins, uint32_t stride, uint32_t count,
+                       uint32_t lanes, uint32_t step, F f) {
+  OriginId origin = 0;
+  uint32_t found = 0;
+  for (uint32_t n = 0; n <= count; ++n) {
+    const OriginId next = n < count ? origins[n * stride] : 0;
+    if (next != origin && found) {
+      f(origin, found);
+      found = 0;
     }
-  };
-  for (const auto &layout : {a, b}) {
-    if (!layout)
-      continue;
-    std::vector<OriginId> origins =
-        findRows(warp.cta.shared, inst, *layout, 16 / shape.elementBytes);
-    for (uint32_t row = 0; row < origins.size(); ++row)
-      if (origins[row] && layout == a)
-        leaveRow(row, origins[row]);
-      else if (origins[row])
-        leaveColumn(row, origins[row]);
+    origin = next;
+    if (next)
+      found |= lanes << n * step;
   }
+}
+
+void WgmmaOperation::leaveRows(const Warp &warp,
+                               const std::vector<OriginId> &origins,
+                               std::vector<Undefined> &found) const {
+  const uint32_t perHalf = isPaired() ? 1 : 2; // registers
+  // A warp has sixteen rows, four lanes each of the upper eight, and the same
+  // lanes the lower eight.
+  for (uint32_t half = 0; half < 2; ++half)
+    eachOrigin(
+        &origins[warp.id % kWarpgroup * 16 + half * 8], 1, 8, 0xf, 4,
+        [&](OriginId origin, uint32_t lanes) {
+          for (uint32_t n = 0; n < resultRows(shape.result, shape.n); ++n)
+            if (n / perHalf % 2 == half)
+              found.push_back({rows[n], lanes, UndefinedBits::all(origin)});
+        });
+}
+
+void WgmmaOperation::leaveColumns(const std::vector<OriginId> &origins,
+                                  std::vector<Undefined> &found) const {
+  // Of eight columns each lane has two neighbours, in both halves of the rows.
+  for (uint32_t column = 0; column < shape.n; column += 8)
+    for (uint32_t odd = 0; odd < 2; ++odd)
+      eachOrigin(&origins[column + odd], 2, 4, 0x11111111, 1,
+                 [&](OriginId origin, uint32_t lanes) {
+                   for (uint32_t half = 0; half < 2; ++half) {
+                     const uint32_t n = column / 4 + half;
+                     if (isPaired())
+                       found.push_back(
+                           {rows[n], lanes,
+                            UndefinedBits::some(uint64_t(0xffff) << odd * 16,
+                                                origin)});
+                     else
+                       found.push_back({rows[n * 2 + odd], lanes,
+                                        UndefinedBits::all(origin)});
+                   }
+                 });
+}
+
+void WgmmaOperation::leaveUndefined(Warp &warp, const Inst &inst, bool isA,
+                                    std::vector<OriginId> &origins,
+                                    std::vector<Undefined> &found) const {
+  if (origins.empty())
+    origins = findUndefinedRows(warp.cta.shared, inst, isA ? *a : *b);
+  if (isA)
+    leaveRows(warp, origins, found);
+  else
+    leaveColumns(origins, found);
 }

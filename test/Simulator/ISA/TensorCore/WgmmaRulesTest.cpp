@@ -237,6 +237,42 @@ TEST_F(WgmmaRules, AnUndefinedRowOfAIsOneOfD) {
               ErrorKind::UninitialisedMemory, "which nothing has written");
 }
 
+TEST_F(WgmmaRules, AnUndefinedRowOfBIsAColumnOfD) {
+  // Row 5 of B is left out. D has halves, columns 4 and 5 in one register.
+  const std::string store = "  st.shared.v4.b32 [%r2]",
+                    place = "  add.s64 %d4, %d4, %out;\n",
+                    mma = replaced(replaced(p.wgmma(), ".f32.", ".f16."),
+                                   p.list(), "{%h0, %h1, %h2, %h3}"),
+                    again = kFence + mma + kCommit + kWait;
+  std::string text =
+      replaced(p.text(), store,
+               "  sub.u32 %r13, %r0, 8832;\n  setp.ge.u32 %p3, %r13, 128;\n"
+               "  @%p3 " +
+                   store.substr(2));
+  std::string clear = ".reg .b32 %h<4>;\n  .reg .b16 %q<2>;\n";
+  for (const char *h : {"%h0", "%h1", "%h2", "%h3"})
+    clear += std::string("  mov.b32 ") + h + ", 0;\n";
+  text = replaced(text, kFence + p.wgmma(), clear + kFence + mma);
+  auto storing = [&](const std::string &guard, const char *half) {
+    return replaced(text, place,
+                    place +
+                        "  mov.b32 {%q0, %q1}, %h0;\n  and.b32 %r14, %t, 3;\n"
+                        "  setp.ne.u32 %p3, %r14, 2;\n  " +
+                        guard + "st.global.b16 [%d4], " + half + ";\n");
+  };
+  auto expect = [&](auto change) {
+    expectRight(change(storing("", "%q0")));
+    expectRight(change(storing("@%p3 ", "%q1")));
+    expectError(change(storing("", "%q1")), ErrorKind::UninitialisedMemory,
+                "which nothing has written");
+  };
+  expect([](const std::string &same) { return same; });
+  // What is added to stays undefined, in the same column.
+  expect([&](const std::string &its) {
+    return replaced(its, kWait, kWait + again);
+  });
+}
+
 TEST_F(WgmmaRules, OperandsMustBeDefined) {
   auto with = [&](const std::string &from, const std::string &to,
                   const std::string &message) {
