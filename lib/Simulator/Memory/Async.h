@@ -48,6 +48,9 @@ struct TensorRegion {
   bool write;
   uint32_t cta;       ///< rank in the cluster
   bool needed = true; ///< of a read: undefined cells are an error
+  /// A sum is read and written: cells to which undefined data was written stay
+  /// so.
+  bool adds = false;
 };
 
 /// What kind of engine runs it; the seed gives each its own habits.

@@ -71,7 +71,9 @@ void TensorMemory::markInitialised(const TensorRegion &region) {
     if (region.units >> unit & 1)
       std::fill_n(initialised.begin() + unit * kTensorColumns + region.column,
                   region.count, uint8_t(1));
-  for (uint32_t lane = 0; !undefined.empty() && lane < kTensorLanes; ++lane)
+  if (region.adds || undefined.empty())
+    return;
+  for (uint32_t lane = 0; lane < kTensorLanes; ++lane)
     if (region.units >> lane / 16 & 1)
       undefined.clear(lane * kTensorColumns + region.column, region.count);
 }
@@ -336,7 +338,7 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
         told = true;
       }
   }
-  if (needed && !told)
+  if (needed && !region.adds && !told)
     told = !checkStored(warp, inst, region);
   if (!context.checksOrder)
     return true;

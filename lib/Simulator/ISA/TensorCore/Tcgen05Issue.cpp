@@ -66,11 +66,16 @@ bool TensorCoreIssue::takeShared(unsigned source, const std::string &name,
   return true;
 }
 
-bool TensorCoreIssue::checkShared() {
-  for (const auto &[cta, footprint] : op->shared)
+bool TensorCoreIssue::checkShared(std::vector<bool> *undefined) {
+  for (const auto &[cta, footprint] : op->shared) {
+    bool finds = false;
     if (!m.ctas[cta]->shared.checkAsync(w, i, lane, *footprint, tag, op->pipe,
-                                        Proxy::Async))
+                                        Proxy::Async,
+                                        undefined ? &finds : nullptr))
       return false;
+    if (undefined)
+      undefined->push_back(finds);
+  }
   return true;
 }
 
@@ -84,9 +89,9 @@ void TensorCoreIssue::finish(std::function<void()> complete) {
   Machine *machine = &m;
   op->complete = [machine, complete = std::move(complete),
                   results = std::move(results)] {
-    complete();
     for (const TensorRegion &region : results)
       machine->ctas[region.cta]->tensor.markInitialised(region);
+    complete();
   };
   m.issue(std::move(op));
 }

@@ -46,9 +46,11 @@ protected:
   bool takeShared(unsigned source, const std::string &name, bool mnMajor,
                   unsigned elementBytes, uint32_t rows, uint32_t count,
                   uint32_t used, std::shared_ptr<const OperandLayout> &layout);
-  /// Checks the accesses to shared memory.
-  bool checkShared();
-  /// Marks what the operation writes as initialised when it is complete.
+  /// Checks the accesses to shared memory. `undefined`: gets of each operand in
+  /// each of the CTAs whether it has undefined data; if null, that is an error.
+  bool checkShared(std::vector<bool> *undefined = nullptr);
+  /// When the operation is complete, what it writes counts as initialised, and
+  /// then `complete` is called.
   void finish(std::function<void()> complete);
 
 private:

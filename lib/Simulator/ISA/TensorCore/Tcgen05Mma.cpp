@@ -5,6 +5,7 @@
 
 #include "ISA/TensorCore/Tcgen05.h"
 #include "ISA/TensorCore/Tcgen05Issue.h"
+#include "ISA/TensorCore/UndefinedRows.h"
 
 #include "ISA/Alu/Alu.h"
 
@@ -46,7 +47,7 @@ public:
 
   void run() {
     if (!readOperands() || !begin(issue()) || !takeAccumulator() || !takeA() ||
-        !takeB() || !takeScales() || !takeMetadata() || !checkShared())
+        !takeB() || !takeScales() || !takeMetadata() || !checkOperands())
       return;
     ++m.report.statistics.mmas;
     if (m.timing)
@@ -54,11 +55,14 @@ public:
     std::array<MmaSide, 2> sides;
     for (size_t side = 0; side < ctas.size(); ++side)
       sides[side] = {ctas[side]->shared.data(), &ctas[side]->tensor};
-    finish([warp = &w, inst = &i, lane = lane, sides, operation = operation] {
+    finish([warp = &w, inst = &i, lane = lane, sides, operation = operation,
+            undefined = std::move(undefined)] {
       if (auto wrong = multiply(*operation, sides))
         warp->machine.error(ErrorKind::InvalidOperation,
                             "'" + Machine::mnemonic(inst) + "': " + *wrong,
                             warp, inst, lane, true);
+      for (const UndefinedOperand &operand : undefined)
+        leaveUndefined(*operation, operand, sides);
     });
   }
 
@@ -66,6 +70,7 @@ private:
   const MmaForm &form;
   std::shared_ptr<MmaOperation> operation;
   MmaShape &shape;
+  std::vector<UndefinedOperand> undefined;
 
   /// The time of a product does not depend on its values. Each SM of a pair
   /// reads its half of both operands (PTX ISA 9.7.16.10.5), 32 bytes deep.
@@ -125,6 +130,7 @@ private:
   bool takeAccumulator() {
     TensorRegion d{operation->units(), uint16_t(operation->dColumn),
                    uint16_t(shape.dColumns()), true, 0};
+    d.adds = operation->accumulate;
     TensorRegion input = d;
     input.write = false;
     return (!operation->accumulate || checkTensor(input)) && takeTensor(d);
@@ -160,6 +166,23 @@ private:
                   std::shared_ptr<const OperandLayout> &layout) {
     return takeShared(source, name, mnMajor, shape.elementBytes, rows, count,
                       usedBytes(shape, format), layout);
+  }
+
+  /// The operands in shared memory, in the order in which they were taken.
+  bool checkOperands() {
+    std::vector<bool> found;
+    if (!checkShared(&found))
+      return false;
+    size_t n = 0;
+    for (bool isA : {true, false})
+      for (uint32_t side = 0; side < ctas.size(); ++side)
+        if (const auto &layout = isA ? operation->a : operation->b;
+            layout && found[n++])
+          undefined.push_back(
+              {isA, side,
+               findUndefinedRows(ctas[side]->shared, i, *layout, shape,
+                                 isA ? shape.a : shape.b)});
+    return true;
   }
 
   /// Each CTA of a pair holds the metadata of its own rows of A.

@@ -8,12 +8,12 @@
 
 #include "ISA/TensorCore/Sparsity.h"
 #include "ISA/TensorCore/TensorCore.h"
+#include "ISA/TensorCore/UndefinedRows.h"
 #include "Machine/Warp.h"
 
 namespace fp8::sim {
 
 class Decoder;
-class SharedMemory;
 
 constexpr uint32_t kWgmmaM = 64;
 
@@ -53,19 +53,15 @@ struct WgmmaOperation {
 
   using Undefined = WgmmaState::Flight::Undefined;
   /// What undefined rows of A or B in shared memory leave undefined of D in one
-  /// of the warps (WgmmaUndefined.cpp). `origins`: why each row is undefined,
-  /// 0 where it is not; the first warp finds them.
+  /// of the warps (WgmmaUndefined.cpp). `origins`: of the operand's rows; the
+  /// first warp finds them.
   void leaveUndefined(Warp &warp, const Inst &inst, bool isA,
-                      std::vector<OriginId> &origins,
-                      std::vector<Undefined> &found) const;
+                      RowOrigins &origins, std::vector<Undefined> &found) const;
 
 private:
-  std::vector<OriginId> findUndefinedRows(SharedMemory &shared,
-                                          const Inst &inst,
-                                          const OperandLayout &layout) const;
-  void leaveRows(const Warp &warp, const std::vector<OriginId> &origins,
+  void leaveRows(const Warp &warp, const RowOrigins &origins,
                  std::vector<Undefined> &found) const;
-  void leaveColumns(const std::vector<OriginId> &origins,
+  void leaveColumns(const RowOrigins &origins,
                     std::vector<Undefined> &found) const;
   /// The elements of a row of D, as bits.
   void loadRow(uint32_t row, uint32_t *bits) const;

@@ -1,38 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Undefined data in the operands of wgmma.mma_async: an undefined row of A
-// leaves a row of D undefined, and one of B a column.
+// What undefined rows of the operands of wgmma.mma_async leave undefined of D,
+// in registers.
 
 #include "ISA/TensorCore/WgmmaOperation.h"
 
 #include "Machine/Cta.h"
 
 using namespace fp8::sim;
-
-std::vector<OriginId>
-WgmmaOperation::findUndefinedRows(SharedMemory &shared, const Inst &inst,
-                                  const OperandLayout &layout) const {
-  std::vector<OriginId> found(layout.rows);
-  const uint32_t outer = layout.mnMajor ? layout.k : layout.rows,
-                 inner = layout.mnMajor ? layout.rows : layout.k,
-                 perChunk = 16 / shape.elementBytes;
-  const uint32_t *chunk = layout.chunks.data();
-  for (uint32_t o = 0; o < outer; ++o)
-    for (uint32_t c = 0; c < inner; c += perChunk) {
-      UndefinedPart part;
-      shared.findUndefined(inst, *chunk++, 16, part);
-      if (!part.bytes)
-        continue;
-      if (!layout.mnMajor)
-        found[o] = part.first();
-      // Sixteen bytes of an MN-major operand are of several rows.
-      for (uint32_t byte = 0; byte < 16 && layout.mnMajor; ++byte)
-        if (uint32_t row = c + byte / shape.elementBytes;
-            row < inner && part.bytes >> byte & 1)
-          found[row] = part.origins[byte];
-    }
-  return found;
-}
 
 /// Calls f(origin, lanes) for the lanes of one origin after another. Origin n
 /// of `count`, which are `stride` apart, is that of `lanes << n * step`.
@@ -53,8 +28,7 @@ static void eachOrigin(const OriginId *origins, uint32_t stride, uint32_t count,
   }
 }
 
-void WgmmaOperation::leaveRows(const Warp &warp,
-                               const std::vector<OriginId> &origins,
+void WgmmaOperation::leaveRows(const Warp &warp, const RowOrigins &origins,
                                std::vector<Undefined> &found) const {
   const uint32_t perHalf = isPaired() ? 1 : 2; // registers
   // A warp has sixteen rows, four lanes each of the upper eight, and the same
@@ -69,7 +43,7 @@ void WgmmaOperation::leaveRows(const Warp &warp,
         });
 }
 
-void WgmmaOperation::leaveColumns(const std::vector<OriginId> &origins,
+void WgmmaOperation::leaveColumns(const RowOrigins &origins,
                                   std::vector<Undefined> &found) const {
   // Of eight columns each lane has two neighbours, in both halves of the rows.
   for (uint32_t column = 0; column < shape.n; column += 8)
@@ -91,10 +65,11 @@ void WgmmaOperation::leaveColumns(const std::vector<OriginId> &origins,
 }
 
 void WgmmaOperation::leaveUndefined(Warp &warp, const Inst &inst, bool isA,
-                                    std::vector<OriginId> &origins,
+                                    RowOrigins &origins,
                                     std::vector<Undefined> &found) const {
   if (origins.empty())
-    origins = findUndefinedRows(warp.cta.shared, inst, isA ? *a : *b);
+    origins = findUndefinedRows(warp.cta.shared, inst, isA ? *a : *b, shape,
+                                isA ? shape.a : shape.b);
   if (isA)
     leaveRows(warp, origins, found);
   else
