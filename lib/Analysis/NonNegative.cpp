@@ -28,6 +28,13 @@ bool mlir::fp8::isUnsigned(Operation *op) {
              arith::IndexCastUIOp>(op);
 }
 
+bool mlir::fp8::tellsOfLaunch(Operation *op) {
+  return isa_and_present<Fp8Dialect>(op->getDialect()) ||
+         isa<memref::DimOp, memref::ExtractStridedMetadataOp>(op) ||
+         (isa_and_present<gpu::GPUDialect>(op->getDialect()) &&
+          !op->getNumOperands());
+}
+
 bool NonNegative::contains(Value value) {
   if (known.contains(value) || assumed.contains(value))
     return true;
@@ -105,10 +112,7 @@ bool NonNegative::decide(Value value) {
     return decideArith(op);
   if (std::optional<SmallVector<Value>> incoming = getIncoming(value))
     return !incoming->empty() && containsAll(*incoming);
-  // Numbers of slots, CTAs, lanes; addresses; extents.
-  return isa<Fp8Dialect>(op->getDialect()) ||
-         isa<memref::DimOp, memref::ExtractStridedMetadataOp>(op) ||
-         (isa<gpu::GPUDialect>(op->getDialect()) && !op->getNumOperands());
+  return tellsOfLaunch(op);
 }
 
 bool NonNegative::decideArgument(BlockArgument argument) {

@@ -229,16 +229,15 @@ std::optional<ExprId> ProcessExpressions::computeBool(Operation *op) {
 
 /// True if the result may lack bits of what is counted in a launch: a cast
 /// drops them, and arithmetic wraps.
-static bool isNarrow(Operation *op) {
-  constexpr unsigned kLeast = 32;
+static bool losesBits(Operation *op) {
   Type type = op->getResult(0).getType();
-  return !isa<arith::SelectOp>(op) && type.isInteger() &&
-         type.getIntOrFloatBitWidth() > 1 &&
-         type.getIntOrFloatBitWidth() < kLeast;
+  return !isa<arith::SelectOp>(op) && type.isInteger() && !type.isInteger(1) &&
+         isNarrow(type);
 }
 
 ExprId ProcessExpressions::computeArith(Operation *op) {
-  if (mayBePoison(op))
+  // No op makes anything of poison.
+  if (poisoned.contains(op->getResult(0)))
     return makeUnknown(op->getResult(0));
   auto select = dyn_cast<arith::SelectOp>(op);
   if (!select && op->getOperand(0).getType().isInteger(1)) {
@@ -248,7 +247,7 @@ ExprId ProcessExpressions::computeArith(Operation *op) {
   bool isUnwrapped = llvm::all_of(op->getOperands(), [&](Value operand) {
     return unwrapped.contains(operand);
   });
-  if (isNarrow(op) || (isUnsigned(op) && !isUnwrapped))
+  if (losesBits(op) || (isUnsigned(op) && !isUnwrapped))
     return makeOpaque(op->getResult(0));
   // Nothing is known of quotients by what may be negative.
   if (isa<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp,

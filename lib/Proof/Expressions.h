@@ -4,6 +4,7 @@
 #ifndef FP8_LIB_PROOF_EXPRESSIONS_H
 #define FP8_LIB_PROOF_EXPRESSIONS_H
 
+#include "Forwarding.h"
 #include "fp8/Analysis/KernelPlan.h"
 #include "fp8/Analysis/NonNegative.h"
 #include "fp8/Proof/Expression.h"
@@ -78,6 +79,7 @@ private:
   std::map<std::pair<int64_t, int64_t>, ::fp8::proof::ExprId> extents;
   llvm::DenseMap<Value, ::fp8::proof::ExprId> known;
   NonNegative nonNegative{/*asUnsigned=*/false}, unwrapped{/*asUnsigned=*/true};
+  PoisonedValues poisoned;
   unsigned numVariables = 0;
 };
 

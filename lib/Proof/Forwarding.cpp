@@ -4,6 +4,7 @@
 #include "Forwarding.h"
 
 #include "Poison.h"
+#include "fp8/Analysis/NonNegative.h"
 #include "fp8/IR/Fp8.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -13,7 +14,6 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -148,9 +148,12 @@ static bool isSameForAll(Operation *op, Among among) {
          isLoad(op) || (isArithmetic(op) && !mayBePoison(op));
 }
 
-/// What the value is computed from; none if threads may see different ones
-/// whatever that is.
-static std::optional<SmallVector<Value>> getOrigins(Value value, Among among) {
+using OpTest = llvm::function_ref<bool(Operation *)>;
+
+/// What the value is computed from; none if an op without regions that fails
+/// the test computes it, or if threads may come to it on different ways.
+static std::optional<SmallVector<Value>> getOrigins(Value value, Among among,
+                                                    OpTest test) {
   Operation *op = value.getDefiningOp();
   auto argument = dyn_cast<BlockArgument>(value);
   Operation *owner = argument ? argument.getOwner()->getParentOp() : op;
@@ -165,7 +168,7 @@ static std::optional<SmallVector<Value>> getOrigins(Value value, Among among) {
       llvm::append_range(*origins, getForwarded(value));
     return origins;
   }
-  if (!isSameForAll(op, among))
+  if (!test(op))
     return std::nullopt;
   if (isLoad(op) || isArithmetic(op))
     return SmallVector<Value>(op->getOperands());
@@ -174,13 +177,16 @@ static std::optional<SmallVector<Value>> getOrigins(Value value, Among among) {
   return SmallVector<Value>();
 }
 
-/// True if threads see the same of all values. What loops carry round is the
-/// same in each turn if it is in the first one.
-static bool areUniform(ArrayRef<Value> values, Among among) {
-  llvm::SetVector<Value> reached(values.begin(), values.end());
-  for (unsigned next = 0; next < reached.size(); ++next) {
+/// Adds to `reached` what the values are computed from. Returns whether all ops
+/// that do so pass the test. What loops carry round does in each turn if it
+/// does in the first one.
+static bool reach(llvm::SetVector<Value> &reached, ArrayRef<Value> values,
+                  Among among, OpTest test) {
+  unsigned next = reached.size();
+  reached.insert_range(values);
+  for (; next < reached.size(); ++next) {
     std::optional<SmallVector<Value>> origins =
-        getOrigins(reached[next], among);
+        getOrigins(reached[next], among, test);
     if (!origins)
       return false;
     for (Value origin : *origins)
@@ -188,6 +194,38 @@ static bool areUniform(ArrayRef<Value> values, Among among) {
         reached.insert(origin);
   }
   return true;
+}
+
+/// True if all ops that the values are computed by pass the test.
+static bool areComputedBy(ArrayRef<Value> values, Among among, OpTest test) {
+  llvm::SetVector<Value> reached;
+  return reach(reached, values, among, test);
+}
+
+/// True if threads see the same of all values.
+static bool areUniform(ArrayRef<Value> values, Among among) {
+  return areComputedBy(values, among, [among](Operation *op) {
+    return isSameForAll(op, among);
+  });
+}
+
+bool PoisonedValues::contains(Value value) {
+  size_t numKnown = others.size();
+  if (reach(others, value, Among::Lanes,
+            [](Operation *op) { return !mayBePoison(op); }))
+    return false;
+  while (others.size() > numKnown)
+    others.pop_back();
+  return true;
+}
+
+bool mlir::fp8::isFreeOfData(Value value) {
+  auto isIndex = [](Type type) { return type.isIntOrIndex(); };
+  return areComputedBy(value, Among::Lanes, [&](Operation *op) {
+    return !isLoad(op) && llvm::all_of(op->getResultTypes(), isIndex) &&
+           (tellsOfLaunch(op) ||
+            (isArithmetic(op) && llvm::all_of(op->getOperandTypes(), isIndex)));
+  });
 }
 
 bool mlir::fp8::isUniform(Value value, Among among) {

@@ -5,11 +5,25 @@
 #define FP8_LIB_PROOF_FORWARDING_H
 
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::fp8 {
 
 /// The values that one of a structured op becomes.
 SmallVector<Value> getForwarded(Value value);
+
+/// True if the value is computed from arguments, constants and what the launch
+/// says alone, and not from data. Arithmetic on it is taken not to wrap.
+bool isFreeOfData(Value value);
+
+/// Knows which values may be poison, or are computed from what may be.
+class PoisonedValues {
+public:
+  bool contains(Value value);
+
+private:
+  llvm::SetVector<Value> others; ///< that are not
+};
 
 /// The threads that are compared: all of a role, or those of each warp, which
 /// come to an op together.

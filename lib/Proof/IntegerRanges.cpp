@@ -3,6 +3,8 @@
 
 #include "IntegerRanges.h"
 
+#include "Forwarding.h"
+
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Analysis/DataFlow/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -64,5 +66,6 @@ bool IntegerRanges::holdsInKernel(Value value) {
 }
 
 bool IntegerRanges::isBelow(Value value, int64_t limit) {
-  return holdsInKernel(value) && *getMost(value) < limit;
+  return !PoisonedValues().contains(value) && holdsInKernel(value) &&
+         *getMost(value) < limit;
 }

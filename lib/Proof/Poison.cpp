@@ -4,6 +4,7 @@
 #include "Poison.h"
 
 #include "Expressions.h"
+#include "Forwarding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -17,6 +18,11 @@ unsigned mlir::fp8::getWidth(Type type) {
   constexpr unsigned kIndexBits = 32;
   Type element = getElementTypeOrSelf(type);
   return element.isIndex() ? kIndexBits : element.getIntOrFloatBitWidth();
+}
+
+bool mlir::fp8::isNarrow(Type type) {
+  constexpr unsigned kLeast = 32;
+  return getWidth(type) < kLeast;
 }
 
 /// True if it is not known that the integer type of the result has the number.
@@ -44,8 +50,20 @@ static bool promises(Operation *op) {
       .Default(false);
 }
 
+/// True if the op promises not to overflow, and nothing says that it does not:
+/// data may be any numbers, and few bits may be less than what is counted.
+static bool promisesToFit(Operation *op) {
+  auto flagged = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+  if (!flagged ||
+      flagged.getOverflowAttr().getValue() == arith::IntegerOverflowFlags::none)
+    return false;
+  return isNarrow(op->getResult(0).getType()) ||
+         !llvm::all_of(op->getOperands(),
+                       [](Value operand) { return isFreeOfData(operand); });
+}
+
 bool mlir::fp8::mayBePoison(Operation *op) {
-  if (promises(op))
+  if (promises(op) || promisesToFit(op))
     return true;
   if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
     return mayOverflow(op);

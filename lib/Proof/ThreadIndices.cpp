@@ -71,7 +71,7 @@ bool mlir::fp8::isOfLane(Value index) {
   Operation *op = index.getDefiningOp();
   if (isNumber(index))
     return true;
-  if (!op || !isWide(index))
+  if (!op || !isWide(index) || PoisonedValues().contains(index))
     return false;
   if (Value from = getCast(op))
     return isOfLane(from);
@@ -122,7 +122,7 @@ static bool isMultiple(Value value, int64_t number) {
 
 bool mlir::fp8::tellsThread(Value index, int64_t numThreads) {
   Operation *op = index.getDefiningOp();
-  if (!op || !isWide(index))
+  if (!op || !isWide(index) || PoisonedValues().contains(index))
     return false;
   if (auto thread = dyn_cast<gpu::ThreadIdOp>(op))
     return thread.getDimension() == gpu::Dimension::x;

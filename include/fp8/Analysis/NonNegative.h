@@ -39,6 +39,10 @@ private:
   DenseSet<Value> known, assumed, unknown;
 };
 
+/// True if the op says a number of the launch: of slots, CTAs or lanes, an
+/// address, an extent.
+bool tellsOfLaunch(Operation *op);
+
 /// True for an op of the arith dialect to which negative operands are large
 /// ones.
 bool isUnsigned(Operation *op);

@@ -61,13 +61,20 @@ AS_INTEGER = "%i = arith.index_cast %w : index to i32 "
 TO_INDEX = "%n = arith.index_cast %j : i32 to index"
 SHIFT = AS_INTEGER + "%d = arith.constant {} : i32 %j = arith.shrui %i, %d : i32 " + TO_INDEX
 SHIFT_BY_VALUE = AS_INTEGER + "%j = arith.shrui %i, %i : i32 " + TO_INDEX
+REMAINDER = AS_INTEGER + "%e = arith.constant 8 : i32 %o = arith.constant 1 : i32 %g = arith.shrui %i, {} : i32 %j = arith.remui %g, %e : i32 %q = arith.cmpi ult, %j, %e : i32 %n = arith.select %q, %c1, %c0 : index"
+ONE = "%n = arith.constant 1 : index"
 FLOAT = "%i = memref.load %w[%c0] : memref<?xi32> %f = arith.bitcast %i : i32 to f32 "
 ROUNDED_FLOAT = FLOAT + "%j = arith.fptosi %f : f32 to i32 " + TO_INDEX
 LARGE = "%f = arith.constant {} : f32 %j = arith.fptosi %f : f32 to i32 " + TO_INDEX
 COMPARED = FLOAT + "%g = arith.constant 1.0 : f32 %q = arith.cmpf olt, %f, %g {} : f32 %n = arith.select %q, %c0, %c1 : index"
+FLAGGED = "%i = memref.load %w[%c0] : memref<?xi32> %d = arith.constant {2} : i32 %j = arith.{0} %i, %d {1} : i32 " + TO_INDEX
+FLAGGED_INDEX = "%d = arith.constant 3 : index %n = arith.{0} %w, %d overflow<nsw, nuw> : index"
+FLAGGED_NARROW = NARROW + "%d = arith.constant 100 : i8 %j = arith.addi %i, %d overflow<nsw> : i8 %n = arith.index_cast %j" + WIDE
+FLAGGED_CAST = AS_INTEGER + "%j = arith.trunci %i overflow<{}> : i32 to i1 %n = arith.select %j, %c1, %c0 : index"
 EXACT = AS_INTEGER + "%d = arith.constant 3 : i32 %j = arith.divui %i, %d exact : i32 " + TO_INDEX
 LESS = "%d = arith.constant {1} : index %q = arith.cmpi {0}lt, %w, %d : index %n = arith.select %q, %c1, %c0 : index"
 QUOTIENT = AS_INTEGER + "%d = arith.constant {} : i32 %j = arith.divui %i, %d : i32 " + TO_INDEX
+BEHIND = LANE + "%i2 = memref.load %u[%c0] : memref<?xi32> %n2 = arith.index_cast %i2 : i32 to index %at = arith.addi %n2, %lane {} : index memref.store %f, %out[%at] : OUT"
 # Two steps: the second number is beyond 127, the last of eight bits.
 EIGHT_BITS = "%n = arith.constant 127 : i8 %l8 = arith.constant 0 : i8 %s8 = arith.constant 100 : i8"
 TWO = "%n = arith.constant 2 : index"
@@ -132,9 +139,18 @@ CASES = [
     ("a shift by half of the bits", "index", "%t %t", (SHIFT.format(16), SHIFT.format(16)), None, "proved"),
     ("a shift by all bits", "index", "%t %t", (SHIFT.format(32), SHIFT.format(32)), None, "not"),
     ("a shift by a value", "index", "%t %t", (SHIFT_BY_VALUE, SHIFT_BY_VALUE), None, "not"),
+    ("whether a remainder of a shift by one is small", "index", "%t %t", (REMAINDER.format("%o"), ONE), None, "proved"),
+    ("whether a remainder of a shift by a value is small", "index", "%t %t", (REMAINDER.format("%i"), ONE), None, "not"),
     ("a quotient", "index", "%t %t", (QUOTIENT.format(3), QUOTIENT.format(3)), None, "proved"),
     ("a quotient by 0", "index", "%t %t", (QUOTIENT.format(0), QUOTIENT.format(0)), None, "not"),
     ("a quotient without a remainder", "index", "%t %t", (EXACT, EXACT), None, "not"),
+    *((f"data, {op} without a flag", "memref<?xi32>", "%u %u", (FLAGGED.format(op, "", 3),) * 2, None, "proved") for op in ("addi", "muli", "subi", "shli")),
+    *((f"data that {op} {flag} must fit", "memref<?xi32>", "%u %u", (FLAGGED.format(op, f"overflow<{flag}>", 3),) * 2, None, "not") for op in ("addi", "muli", "subi", "shli") for flag in ("nsw", "nuw")),
+    *((f"an argument that {op} must fit", "index", "%t %t", (FLAGGED_INDEX.format(op),) * 2, None, "proved") for op in ("addi", "muli", "shli")),
+    ("a sum of eight bits that must fit", "index", "%t %t", (FLAGGED_NARROW, FLAGGED_NARROW), None, "not"),
+    *((f"a cast to one bit that must fit, {flag}", "index", "%t %t", (FLAGGED_CAST.format(flag),) * 2, None, "not") for flag in ("nsw", "nuw")),
+    ("an element for each lane, behind data", "index", "%t %t", (SAME, SAME), ("memref<?xf32>", BEHIND.format("")), "proved proved"),
+    ("an element for each lane, behind data that must fit", "index", "%t %t", (SAME, SAME), ("memref<?xf32>", BEHIND.format("overflow<nsw>")), "proved not"),
     ("a float that no integer has", "index", "%t %t", (LARGE.format("3.0e9"), LARGE.format("3.0e9")), None, "not"),
     ("a float of an array", "memref<?xi32>", "%u %u", (ROUNDED_FLOAT, ROUNDED_FLOAT), None, "not"),
     ("a comparison", "memref<?xi32>", "%u %u", (COMPARED.format(""), COMPARED.format("")), None, "proved"),
