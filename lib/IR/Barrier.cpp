@@ -2,6 +2,7 @@
 // The barrier family: what hand-overs consist of.
 
 #include "BindingRegion.h"
+#include "BoxBytes.h"
 #include "OpRules.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -102,7 +103,7 @@ LogicalResult MbarrierExpectOp::verify() {
     return emitOpError() << "tells a number that the launch decides with an "
                             "arrival (B5); remove 'arrive', and arrive behind "
                             "the last number";
-  return success();
+  return verifyToldBytes(*this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -110,7 +111,9 @@ LogicalResult MbarrierExpectOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CopyTileOp::verify() {
-  return verifyCoordinates(*this, getCoordinates(), getMap().getType());
+  if (failed(verifyCoordinates(*this, getCoordinates(), getMap().getType())))
+    return failure();
+  return verifyToldBytes(*this);
 }
 
 LogicalResult CopyElementOp::verify() {

@@ -2,9 +2,9 @@
 // The dialect object: registration, the hook that checks linearity, printing of
 // type aliases, inlining.
 
+#include "BoxBytes.h"
 #include "Fp8Bytecode.h"
 
-#include "fp8/IR/ArgumentAccess.h"
 #include "fp8/IR/ComputedGemm.h"
 #include "fp8/IR/KernelCertificate.h"
 #include "fp8/IR/Linearity.h"
@@ -197,57 +197,6 @@ static LogicalResult verifyName(Operation *op, unsigned argument,
   return op->emitOpError() << "attribute '" << Fp8Dialect::kNameAttrName
                            << "' of argument " << argument
                            << " must be a string, and not an empty one";
-}
-
-/// Checks that an argument which says something of other arguments is i32, and
-/// that there are such arguments.
-static LogicalResult verifyNumbers(FunctionOpInterface function,
-                                   unsigned argument, StringRef name,
-                                   ArrayRef<int64_t> numbers) {
-  Type type = function.getArgumentTypes()[argument];
-  if (!type.isInteger(32))
-    return function.emitOpError() << "argument " << argument << " has '" << name
-                                  << "', and so must be i32, but is " << type;
-  int64_t arguments = function.getNumArguments();
-  for (int64_t number : numbers)
-    if (number < 0 || number >= arguments)
-      return function.emitOpError() << "'" << name << "' of argument "
-                                    << argument << " names argument " << number
-                                    << ", but the kernel has " << arguments;
-  return success();
-}
-
-/// Checks that the argument that is named is a map, and that no copy through it
-/// counts on other bytes.
-static LogicalResult verifyBoxBytes(FunctionOpInterface function,
-                                    unsigned argument, int64_t number) {
-  if (failed(verifyNumbers(function, argument, kBoxBytesAttrName, number)))
-    return failure();
-  Type type = function.getArgumentTypes()[number];
-  // Conversions make pointers of maps, and other ops of copies.
-  bool isLinear = function->hasAttr(Fp8Dialect::kLinearAttrName) &&
-                  !function->hasAttr(Fp8Dialect::kBarriersAttrName);
-  if (!isLinear || function.getFunctionBody().empty())
-    return success();
-  if (!isa<TensorMapType>(type))
-    return function.emitOpError()
-           << "'" << kBoxBytesAttrName << "' of argument " << argument
-           << " must name a tensor map, but argument " << number << " is "
-           << type;
-  for (Operation *user : function.getArgument(number).getUsers())
-    if (!isa<TmaLoadOp, TmaPrefetchOp>(user)) {
-      InFlightDiagnostic error =
-          user->emitOpError()
-          << "uses tensor map " << number << ", whose boxes have the bytes of "
-          << "argument " << argument
-          << "; only fp8.tma_load and fp8.tma_prefetch may, since no other op "
-             "counts such bytes (M7); pass a second map without '"
-          << kBoxBytesAttrName << "'";
-      error.attachNote(function.getLoc())
-          << "'" << kBoxBytesAttrName << "' is an attribute of this kernel";
-      return error;
-    }
-  return success();
 }
 
 LogicalResult Fp8Dialect::verifyRegionArgAttribute(Operation *op, unsigned,

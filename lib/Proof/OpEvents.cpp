@@ -3,6 +3,8 @@
 // the op means (docs/Semantics.md) and from its plan.
 
 #include "EventWalker.h"
+
+#include "Expressions.h"
 #include "fp8/IR/LinearUse.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -298,6 +300,14 @@ void EventWalker::load(Operation *op, Block &out) {
     add("expect", op, kElected, {{"at", getFull(place)}, {"bytes", bytes}},
         out);
   copy(op, place, name, load ? load.getMulticast() : std::nullopt, out);
+  // One of several maps is not told from another.
+  auto map = dyn_cast<BlockArgument>(
+      getOutside(load ? load.getMap() : copies.getMap()));
+  if (map && isa<FunctionOpInterface>(map.getOwner()->getParentOp())) {
+    Quantity of;
+    of.parameter = getParameter(map);
+    out.back().event.fields.push_back({"map", of});
+  }
   out.back().event.bringsParameter = bytes.parameter;
 }
 

@@ -3,9 +3,11 @@
 
 #include "fp8/Proof/Ownership.h"
 
+#include "fp8/IR/ArgumentAccess.h"
 #include "fp8/IR/ComputedGemm.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -30,6 +32,14 @@ static std::vector<std::string> getAssumptions(FunctionOpInterface kernel) {
     assumptions.push_back("the lanes of a warp access arrays together");
   if (stores)
     assumptions.push_back("boxes to which one role stores do not overlap");
+  auto hasBytes = [&](unsigned argument) {
+    return bool(kernel.getArgAttr(argument, kBoxBytesAttrName));
+  };
+  if (llvm::any_of(llvm::seq(kernel.getNumArguments()), hasBytes)) {
+    assumptions.push_back("each launch passes the bytes of boxes that fit");
+    if (!ComputedGemm::get(kernel))
+      assumptions.push_back("rows that such boxes leave out decide nothing");
+  }
   return assumptions;
 }
 

@@ -233,6 +233,15 @@ bool CodeReader::readOther(const Instruction &instruction, CodeStep &step) {
   return true;
 }
 
+Source CodeReader::findAddressed(const Operand &operand) const {
+  if (operand.kind != Operand::Kind::Address || operand.offset ||
+      operand.elements.empty() ||
+      operand.elements[0].kind != Operand::Kind::Register)
+    return {};
+  auto parameter = findParameter(operand.elements[0].index, /*byAddress=*/true);
+  return parameter ? Source{Source::Kind::Parameter, *parameter} : Source{};
+}
+
 void CodeReader::readEvent(const Instruction &instruction, const Form &form,
                            CodeStep &step) {
   step.op = Op::Event;
@@ -249,8 +258,10 @@ void CodeReader::readEvent(const Instruction &instruction, const Form &form,
     // recognizes it.
     if (form.operands[i].field == "bytes" &&
         source.kind == Source::Kind::Register)
-      if (auto parameter = findParameter(source.number))
+      if (auto parameter = findParameter(source.number, /*byAddress=*/false))
         source = {Source::Kind::Parameter, *parameter};
+    if (form.operands[i].kind == FormOperand::Kind::Parameter)
+      source = findAddressed(operand);
     // A predicate that is computed depends on turns: it stays open.
     if (form.operands[i].mask == 1 && !isConstant(operand))
       source = {};

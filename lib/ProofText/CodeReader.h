@@ -53,8 +53,11 @@ private:
   /// The register is only ever set to constants.
   bool isConstant(const sim::ast::Operand &operand) const;
   /// The number of the i32 parameter of the kernel to which alone the register
-  /// is ever set.
-  std::optional<uint32_t> findParameter(uint32_t reg) const;
+  /// is ever set; or of the parameter to whose address it is.
+  std::optional<uint32_t> findParameter(uint32_t reg, bool byAddress) const;
+
+  /// The parameter at whose address the operand is.
+  Source findAddressed(const sim::ast::Operand &operand) const;
 
   uint64_t getMayBeKnownOf(const Source &source) const;
   void findMayBeKnown(bool withEqualities);

@@ -16,7 +16,7 @@ namespace {
 
 /// Operands, separated by blanks: `-` is ignored, `>` the outcome, `@x` an
 /// address in shared memory, `#x` a number, `^x` a descriptor, `?x` a
-/// predicate, `=N` always N.
+/// predicate, `!x` the address of a parameter, `=N` always N.
 struct Row {
   const char *pattern, *kind, *operands;
 };
@@ -40,16 +40,16 @@ constexpr Row kRows[] = {
     // Copies.
     {"cp.async.bulk.tensor.*.shared::cluster.global.tile.mbarrier::"
      "complete_tx::bytes",
-     "copy", "@to - @at"},
+     "copy", "@to !map @at"},
     {"cp.async.bulk.tensor.*.shared::cluster.global.tile.mbarrier::"
      "complete_tx::bytes.multicast::cluster",
-     "copy to several", "@to - @at %mask"},
+     "copy to several", "@to !map @at %mask"},
     {"cp.async.bulk.tensor.*.shared::cluster.global.tile.mbarrier::"
      "complete_tx::bytes.cta_group::2",
-     "copy of pair", "@to - @at"},
+     "copy of pair", "@to !map @at"},
     {"cp.async.bulk.tensor.*.shared::cluster.global.tile.mbarrier::"
      "complete_tx::bytes.multicast::cluster.cta_group::2",
-     "copy of pair to several", "@to - @at %mask"},
+     "copy of pair to several", "@to !map @at %mask"},
     {"cp.async.ca.shared.global", "copy element", "@to - =4"},
     {"cp.async.ca.shared.global", "copy element", "@to - =4 -"},
     {"cp.async.bulk.tensor.*.global.shared::cta.tile.bulk_group", "store",
@@ -171,6 +171,8 @@ FormOperand parseOperand(const std::string &text) {
     return {Kind::Number, text.substr(1), 0, 1};
   case '^':
     return {Kind::Descriptor, text.substr(1), 0, 0x3fff};
+  case '!':
+    return {Kind::Parameter, text.substr(1)};
   case '=':
     return {Kind::Fixed, "", std::stoull(text.substr(1))};
   default:

@@ -21,7 +21,8 @@ struct FormOperand {
     /// A matrix descriptor: address / 16 in the bits of `mask`, and above them
     /// the layout, which is a field of its own, `field` + "_layout".
     Descriptor,
-    Fixed, ///< always `value`
+    Parameter, ///< the address of a parameter of the kernel
+    Fixed,     ///< always `value`
   };
   Kind kind = Kind::Ignored;
   std::string field = {};

@@ -153,8 +153,10 @@ Agreement Matcher::compare(const Execution &execution, const State &state,
     const FormOperand &operand = step.form->operands[field.operand];
     const Source &source = step.sources[field.operand];
     if (quantity.parameter >= 0) {
-      if (source.kind != Source::Kind::Parameter ||
-          int(source.number) != quantity.parameter)
+      if (source.kind == Source::Kind::Unknown)
+        result = Agreement::Open;
+      else if (source.kind != Source::Kind::Parameter ||
+               int(source.number) != quantity.parameter)
         return Agreement::No;
       continue;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Finds the registers that have the value of a kernel's parameter, wherever
-// they are read.
+// Finds the registers that have the value of a kernel's parameter or its
+// address, wherever they are read.
 
 #include "CodeReader.h"
 
@@ -19,16 +19,36 @@ void fp8::prooftext::collectRegisters(const Operand &operand,
     collectRegisters(element, registers);
 }
 
-/// False if the instruction only reads it. One that stores to its address
-/// counts as one that writes it, too.
+/// False if the instruction only reads it, as in an address.
 static bool mayWrite(const Instruction &instruction, uint32_t reg) {
   std::vector<uint32_t> registers;
-  if (!instruction.operands.empty())
+  if (!instruction.operands.empty() &&
+      instruction.operands[0].kind != Operand::Kind::Address)
     collectRegisters(instruction.operands[0], registers);
   return std::find(registers.begin(), registers.end(), reg) != registers.end();
 }
 
-std::optional<uint32_t> CodeReader::findParameter(uint32_t reg) const {
+/// The parameter that the instruction sets its register to, or to whose
+/// address; null if it does neither.
+static const Operand *findNamed(const Instruction &instruction,
+                                bool byAddress) {
+  const Operand &from = instruction.operands.back();
+  std::string mnemonic = instruction.mnemonic();
+  if (byAddress)
+    return from.kind == Operand::Kind::Symbol &&
+                   (mnemonic == "mov.b64" || mnemonic == "mov.u64" ||
+                    mnemonic == "cvta.param.u64")
+               ? &from
+               : nullptr;
+  return (mnemonic == "ld.param.b32" || mnemonic == "ld.param.u32") &&
+                 from.kind == Operand::Kind::Address &&
+                 from.elements.size() == 1 && !from.offset
+             ? &from.elements[0]
+             : nullptr;
+}
+
+std::optional<uint32_t> CodeReader::findParameter(uint32_t reg,
+                                                  bool byAddress) const {
   const auto &parameters = function.signature.parameters;
   std::optional<uint32_t> found;
   std::set<uint32_t> seen{reg};
@@ -36,19 +56,19 @@ std::optional<uint32_t> CodeReader::findParameter(uint32_t reg) const {
   // A register is set to it, or to another register that is.
   auto follow = [&](const Instruction &instruction) {
     const Operand &from = instruction.operands.back();
-    if (instruction.opcode == "mov" && instruction.operands.size() == 2 &&
+    bool passesOn = instruction.opcode == "mov" ||
+                    (byAddress && instruction.mnemonic() == "cvta.param.u64");
+    if (passesOn && instruction.operands.size() == 2 &&
         from.kind == Operand::Kind::Register && !from.negated) {
       if (seen.insert(from.index).second)
         open.push_back(from.index);
       return true;
     }
-    std::string mnemonic = instruction.mnemonic();
-    if ((mnemonic != "ld.param.b32" && mnemonic != "ld.param.u32") ||
-        from.kind != Operand::Kind::Address || from.elements.size() != 1 ||
-        from.offset || from.elements[0].offset)
+    const Operand *named = findNamed(instruction, byAddress);
+    if (!named || named->offset)
       return false;
     for (uint32_t number = 0; number < parameters.size(); ++number)
-      if (parameters[number].name == from.elements[0].name &&
+      if (parameters[number].name == named->name &&
           found.value_or(number) == number) {
         found = number;
         return true;

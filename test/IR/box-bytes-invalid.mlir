@@ -88,3 +88,69 @@ func.func @in_front(%end: !fp8.producer<!ring>, %map: !fp8.tensor_map<!tile>, %b
   %next = fp8.release %stage : !fp8.producer_stage<!ring>
   return %next : !fp8.producer<!ring>
 }
+
+// -----
+
+!tile = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+
+// Expected bytes that an argument has are those of one copy.
+func.func @constant(%map: !fp8.tensor_map<!tile>, %bytes: i32 {fp8.box_bytes = 0 : i64}, %k: index, %tile: i32, %barrier: i32)
+    attributes {fp8.linear, fp8.barriers} {
+  fp8.mbarrier_expect %barrier, 8192
+  // expected-error @below {{copies a box whose bytes are argument 1 of the kernel, and so one fp8.mbarrier_expect in its block must tell its barrier of them (B6); add one, with 'as' and that argument, or remove what is one too many}}
+  fp8.copy_tile %map[%k, %k], %tile, %barrier : !fp8.tensor_map<!tile>
+  return
+}
+
+// -----
+
+!tile = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+
+func.func @elsewhere(%map: !fp8.tensor_map<!tile>, %bytes: i32 {fp8.box_bytes = 0 : i64}, %k: index, %tile: i32, %barrier: i32, %other: i32)
+    attributes {fp8.linear, fp8.barriers} {
+  // expected-error @below {{tells of the bytes of a box of tensor map 0, and so one fp8.copy_tile in its block must copy such a box to its barrier (B6); add one, or remove this}}
+  fp8.mbarrier_expect %other, 8192 as %bytes
+  fp8.copy_tile %map[%k, %k], %tile, %barrier : !fp8.tensor_map<!tile>
+  return
+}
+
+// -----
+
+!tile = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+
+func.func @smaller(%map: !fp8.tensor_map<!tile>, %bytes: i32 {fp8.box_bytes = 0 : i64}, %k: index, %tile: i32, %barrier: i32)
+    attributes {fp8.linear, fp8.barriers} {
+  // expected-error @below {{tells of the bytes of a box of tensor map 0, which are 8192 at most (B6), but got 4096}}
+  fp8.mbarrier_expect %barrier, 4096 as %bytes
+  fp8.copy_tile %map[%k, %k], %tile, %barrier : !fp8.tensor_map<!tile>
+  return
+}
+
+// -----
+
+func.func @any(%bytes: i32, %barrier: i32) attributes {fp8.linear, fp8.barriers} {
+  // expected-error @below {{tells a number that the launch decides, which must be an argument of the kernel with 'fp8.box_bytes' (B6); pass the bytes of a map as one}}
+  fp8.mbarrier_expect %barrier, 8192 as %bytes
+  return
+}
+
+// -----
+
+func.func @computed(%bytes: i32, %barrier: i32) attributes {fp8.linear, fp8.barriers} {
+  %sum = arith.addi %bytes, %bytes : i32
+  // expected-error @below {{tells a number that the launch decides, which must be an argument of the kernel with 'fp8.box_bytes' (B6); pass the bytes of a map as one}}
+  fp8.mbarrier_expect %barrier, 8192 as %sum
+  return
+}
+
+// -----
+
+!tile = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+
+// expected-note @below {{'fp8.box_bytes' is an attribute of this kernel}}
+func.func @chosen_box(%map: !fp8.tensor_map<!tile>, %other: !fp8.tensor_map<!tile>, %bytes: i32 {fp8.box_bytes = 0 : i64}, %c: i1)
+    attributes {fp8.linear, fp8.barriers} {
+  // expected-error @below {{uses tensor map 0, whose boxes have the bytes of argument 2; only fp8.copy_tile and prefetches may, since no other op counts such bytes (M7); pass a second map without 'fp8.box_bytes'}}
+  %some = arith.select %c, %map, %other : !fp8.tensor_map<!tile>
+  return
+}

@@ -25,3 +25,18 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// Two copies, each told of its own bytes, and one whose bytes no argument has.
+// CHECK-LABEL: func.func @barriers
+func.func @barriers(%map: !fp8.tensor_map<!tile>, %whole: !fp8.tensor_map<!tile>, %bytes: i32 {fp8.box_bytes = 0 : i64}, %k: index, %at: i32, %barrier: i32, %other: i32)
+    attributes {fp8.linear, fp8.barriers} {
+  // CHECK-COUNT-2: fp8.mbarrier_expect %{{.*}}, 8192 as %
+  fp8.mbarrier_expect %barrier, 8192 as %bytes
+  fp8.mbarrier_expect %other, 8192 as %bytes
+  fp8.mbarrier_expect %other, 8192
+  fp8.tma_prefetch %map[%k, %k] : !fp8.tensor_map<!tile>
+  fp8.copy_tile %map[%k, %k], %at, %barrier : !fp8.tensor_map<!tile>
+  fp8.copy_tile %map[%k, %k], %at, %other : !fp8.tensor_map<!tile>
+  fp8.copy_tile %whole[%k, %k], %at, %other : !fp8.tensor_map<!tile>
+  return
+}
