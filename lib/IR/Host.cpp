@@ -9,6 +9,21 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
+/// (H7) Checks that a map which fits is not fitted again: it has no other rows
+/// then, and the manifest has one expression of them.
+static LogicalResult verifyFits(Value map) {
+  for (Operation *fit : map.getUsers())
+    for (Operation *user : fit->getUsers())
+      if (isa<FitRowsOp>(fit) && isa<FitRowsOp>(user)) {
+        InFlightDiagnostic error =
+            user->emitOpError() << "takes a map whose boxes fit already (H7); "
+                                   "use the operand in place of the result";
+        error.attachNote(fit->getLoc()) << "the map";
+        return error;
+      }
+  return success();
+}
+
 LogicalResult TensorMapOp::verify() {
   auto type = cast<MemRefType>(getSource().getType());
   TileType tile = getMap().getType().getTile();
@@ -25,7 +40,9 @@ LogicalResult TensorMapOp::verify() {
     return emitOpError()
            << "the rows of the source must be contiguous (H1), but got "
            << type;
-  return verifyTmaStrides(*this, type, "the source", "H2");
+  if (failed(verifyTmaStrides(*this, type, "the source", "H2")))
+    return failure();
+  return verifyFits(getMap());
 }
 
 Value mlir::fp8::getMemory(Value operand) {

@@ -66,3 +66,16 @@ func.func @nothing() -> i32 {
   %constant = "fp8.is_constant"() : () -> i32
   return %constant : i32
 }
+
+// -----
+
+!map = !fp8.tensor_map<!fp8.tile<64x128xf8E4M3FN, swizzle_128b>>
+func.func @fitted_twice(%a: memref<?x?xf8E4M3FN>) -> i32 {
+  %map = fp8.tensor_map %a : memref<?x?xf8E4M3FN> -> !map
+  // expected-note @below {{the map}}
+  %fit = fp8.fit_rows %map : !map
+  // expected-error @below {{takes a map whose boxes fit already (H7); use the operand in place of the result}}
+  %again = fp8.fit_rows %fit : !map
+  %bytes = fp8.box_bytes %again : !map
+  return %bytes : i32
+}

@@ -41,6 +41,7 @@ EDITS = [
     ("structured", "a launch passes a sum", [(BYTES, r"%by = \2\n%zero = arith.constant 0 : i32\n\1 = arith.addi %by, %zero : i32")], H6_TELLS.format(0)),
     ("structured", "a launch passes the larger of two", [(BYTES, r"%by = \2\n%some = arith.constant 4096 : i32\n\1 = arith.maxui %by, %some : i32")], H6_TELLS.format(0)),
     ("structured", "a launch passes bytes that were cast", [(BYTES, r"%by = \2\n%wide = arith.extui %by : i32 to i64\n\1 = arith.trunci %wide : i64 to i32")], H6_TELLS.format(0)),
+    ("structured", "a launch passes a map that is fitted twice", [(OF_A, r"\1%one = fp8.fit_rows %map : !fp8.tensor_map<!tile>\n\2 = fp8.fit_rows %one")], r"boxes fit already \(H7\)"),
     ("structured", "a launch passes one of two maps", [(OF_A, r"\1%one = fp8.fit_rows %map : !fp8.tensor_map<!tile>\n\2 = arith.select %0, %one, %map")], "does not come from an fp8.tensor_map of the host function"),
     ("structured", "a launch passes one of two maps, the kernel is not told", [UNTOLD, (OF_A, r"\1%one = fp8.fit_rows %map : !fp8.tensor_map<!tile>\n\2 = arith.select %0, %one, %map")], "does not come from an fp8.tensor_map of the host function"),
     ("structured", "a second launch passes whole boxes", [(LAUNCH, lambda its: its[1] + re.sub(*WHOLE, its[1]))], H6_TELLS.format(0)),
