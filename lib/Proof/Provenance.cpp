@@ -84,13 +84,6 @@ unsigned Provenance::getSize(Type type) const {
       .Default([](Type) { return 0; });
 }
 
-bool Provenance::follows(Operation *op) const {
-  return isa<TmaLoadOp, LoadElementOp, MmaOp, WarpgroupMmaOp, PromoteOp>(op) ||
-         isa<ReadOp, AddTileOp, AddRowOp, MapOp, ReduceScatterOp, StoreOp>(
-             op) ||
-         isa<gpu::ShuffleOp>(op);
-}
-
 /// The select that chooses a map; null if the map is none's choice.
 static arith::SelectOp getChoice(Value map) {
   return isa<TensorMapType>(map.getType())

@@ -84,13 +84,17 @@ public:
   /// The CTAs of a pair fill their own tiles, and read their own accumulators;
   /// the leading one reads the tiles of both.
   unsigned getFirstField(Type stage) const override;
-  bool follows(Operation *op) const override;
+  bool follows(Operation *op) const override { return findRule(op); }
   SmallVector<Value> getIntegers(Operation *op) const override;
   void finish(unsigned site, ::fp8::proof::Block &body) override;
 
 private:
   int64_t getNothing() const override { return kNothing; }
   void walkOp(Operation *op) override;
+
+  using Rule = std::function<void(Provenance &, Operation *)>;
+  /// What walks ops of that kind; null if they have no rules.
+  static const Rule *findRule(Operation *op);
 
   ExprId add(ExprId a, ExprId b) { return table.get(Expr::Add, {a, b}); }
   ExprId isNot(ExprId a, ExprId b) {

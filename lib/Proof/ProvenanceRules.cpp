@@ -315,16 +315,33 @@ void Provenance::finish(unsigned number, ::fp8::proof::Block &body) {
   requireUniform(body);
 }
 
+const Provenance::Rule *Provenance::findRule(Operation *op) {
+  using Rules = llvm::DenseMap<TypeID, Rule>;
+  auto of = [](auto kind, auto walk) {
+    using Op = decltype(kind);
+    return Rules::value_type(
+        TypeID::get<Op>(),
+        [walk](Provenance &its, Operation *op) { (its.*walk)(cast<Op>(op)); });
+  };
+  static const Rules rules = {
+      of(TmaLoadOp(), &Provenance::walkCopy),
+      of(LoadElementOp(), &Provenance::walkCopy),
+      of(MmaOp(), &Provenance::walkMma),
+      of(WarpgroupMmaOp(), &Provenance::walkWarpgroupMma),
+      of(PromoteOp(), &Provenance::walkPromote),
+      of(ReadOp(), &Provenance::walkRead),
+      of(AddTileOp(), &Provenance::walkAddend),
+      of(AddRowOp(), &Provenance::walkAddend),
+      of(MapOp(), &Provenance::walkMap),
+      of(ReduceScatterOp(), &Provenance::walkReduceScatter),
+      of(StoreOp(), &Provenance::walkStore),
+      of(gpu::ShuffleOp(), &Provenance::walkShuffle),
+  };
+  auto it = rules.find(op->getName().getTypeID());
+  return it == rules.end() ? nullptr : &it->second;
+}
+
 void Provenance::walkOp(Operation *op) {
-  llvm::TypeSwitch<Operation *>(op)
-      .Case<TmaLoadOp, LoadElementOp>([&](auto) { walkCopy(op); })
-      .Case([&](MmaOp mma) { walkMma(mma); })
-      .Case([&](WarpgroupMmaOp mma) { walkWarpgroupMma(mma); })
-      .Case([&](PromoteOp promote) { walkPromote(promote); })
-      .Case([&](ReadOp read) { walkRead(read); })
-      .Case<AddTileOp, AddRowOp>([&](auto) { walkAddend(op); })
-      .Case([&](MapOp map) { walkMap(map); })
-      .Case([&](ReduceScatterOp reduce) { walkReduceScatter(reduce); })
-      .Case([&](StoreOp store) { walkStore(store); })
-      .Case([&](gpu::ShuffleOp shuffle) { walkShuffle(shuffle); });
+  if (const Rule *rule = findRule(op))
+    (*rule)(*this, op);
 }
