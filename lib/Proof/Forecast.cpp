@@ -35,8 +35,8 @@ bool SymbolicRun::passAhead(State &state, const Head &head) {
   if (!machine.getGuard(any, head.process))
     return false;
   std::optional<Linear> number;
-  state =
-      afterLast(state, any, head, turns, *shift, /*mayBeOver=*/true, number);
+  state = afterLast(state, any, head, turns, *shift, /*mayBeOver=*/true,
+                    /*growths=*/{}, number);
   return true;
 }
 

@@ -147,9 +147,13 @@ bool SymbolicRun::endsAlike(const State &state, const State &next,
 }
 
 bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
-                         const Head &head, bool mayBeOver) {
+                         const Head &head, bool mayBeOver,
+                         const Growths &growths) {
   const State &state = past[past.size() - period];
   std::optional<Shift> shift = getShift(state, next);
+  for (const Growth &growth : growths)
+    for (auto [process, variable] : growth.variables)
+      shift->values[process][variable] = Linear();
   unsigned &tried = trialsOf[{head.loop, head.entry}];
   if (!shift || endsSoon(state, *shift) || tried == kMostTrialsInside)
     return false;
@@ -157,12 +161,16 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
   Linear number = atoms.getCount();
   State any = state;
   move(any, *shift, number);
+  generalise(any, growths);
   any.facts.forgetAnswers();
   if (!machine.getGuard(any, head.process))
     return false;
-  auto invariants = guessInvariants(
-      past.size() >= 2 * period ? &past[past.size() - 2 * period] : nullptr,
-      state, next);
+  // Facts that differ by a constant now say nothing of what grows.
+  decltype(guessInvariants(nullptr, state, next)) invariants;
+  if (growths.empty())
+    invariants = guessInvariants(
+        past.size() >= 2 * period ? &past[past.size() - 2 * period] : nullptr,
+        state, next);
   for (auto &[fact, by] : invariants)
     any.facts.add(fact + atoms.multiply(by, number));
   // The loop was entered. A run that forgot it would follow ways that no launch
@@ -172,9 +180,11 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
     any.facts.add(*guard);
   State after = any;
   move(after, *shift, Linear(1));
-  if (!falls(any, after, head))
+  if (growths.empty() && !falls(any, after, head))
     return false;
   auto isAsExpected = [&](const State &its) {
+    if (!growths.empty())
+      return growsOn(any, after, its, growths, head);
     return isSame(after, its) && llvm::all_of(invariants, [&](auto &invariant) {
              auto &[fact, by] = invariant;
              return its.facts.implies(fact +
@@ -209,8 +219,8 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
     // Else all ways out of the loop lead through a turn.
     if (!mayEnd)
       return true;
-    State last =
-        afterLast(state, any, head, number, *shift, mayBeOver, record.last);
+    State last = afterLast(state, any, head, number, *shift, mayBeOver, growths,
+                           record.last);
     last.trail = state.trail;
     record.after = witness.begin(last);
     return explore(std::move(last));
@@ -218,6 +228,10 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
   --trials;
   LDBG() << std::string(depth, ' ') << "the induction over " << period
          << " turns " << (holds ? "holds" : "fails");
+  if (holds && !growths.empty()) {
+    witness.lose();
+    return true;
+  }
   if (holds) {
     for (auto &[fact, by] : invariants)
       record.invariants.push_back(fact + atoms.multiply(by, number));
@@ -250,6 +264,7 @@ void SymbolicRun::recordInduction(Witness::Loop record, const State &state,
 State SymbolicRun::afterLast(const State &state, const State &any,
                              const Head &head, const Linear &turns,
                              const Shift &shift, bool mayBeOver,
+                             const Growths &growths,
                              std::optional<Linear> &number) {
   Linear guard = *machine.getGuard(state, head.process);
   AtomId count = turns.terms[0].first;
@@ -268,6 +283,7 @@ State SymbolicRun::afterLast(const State &state, const State &any,
     last = state;
     number = atoms.floorDivide(rest, fall) + Linear(1);
     move(last, shift, *number);
+    generalise(last, growths);
     if (!mayBeOver)
       last.facts.add(guard);
     return last;
@@ -275,7 +291,9 @@ State SymbolicRun::afterLast(const State &state, const State &any,
   State previous = any;
   move(previous, shift, Linear(-1));
   last.facts.add(Linear(-1) - pivot);
-  if (std::optional<Linear> before = machine.getGuard(previous, head.process))
+  // What has grown was less before, and nothing says by how much.
+  if (std::optional<Linear> before = machine.getGuard(previous, head.process);
+      before && growths.empty())
     last.facts.add(*before);
   last.facts.add(turns - Linear(1));
   return last;
@@ -320,6 +338,9 @@ bool SymbolicRun::leaveBehind(State state, unsigned process) {
            period <= std::min<size_t>(past.size(), kLongestPeriod); ++period)
         if (induct(past, candidate, period, head))
           return true;
+    for (const State &candidate : *next)
+      if (inductGrowth(past, candidate, head))
+        return true;
     // The state has still to settle.
     for (State &other : llvm::drop_begin(*next))
       if (!leaveBehind(other, process))

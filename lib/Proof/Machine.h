@@ -169,6 +169,11 @@ public:
   /// Whether states have a log of accesses. The arguments are given.
   bool watches = false;
 
+  /// Who may see different values of the sum.
+  Scope getScope(const Linear &sum) const {
+    return atoms.getScope(sum, clusterSize);
+  }
+
 private:
   Step execute(State &state, unsigned process);
   /// Valid until the next evaluation.

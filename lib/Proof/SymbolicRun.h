@@ -91,6 +91,15 @@ private:
     std::vector<Linear> fields;
     std::map<AtomId, Linear> names; ///< of the second state, in the first
   };
+  /// Variables, by process, of one value that each turn multiplies, as in
+  /// `i = 2 * i`.
+  struct Growth {
+    std::vector<std::pair<unsigned, unsigned>> variables;
+    /// Stands for the value in any turn. All that is known of it is that it is
+    /// at least the first.
+    Linear symbol, first;
+  };
+  using Growths = std::vector<Growth>;
   /// Values of the same place in two states.
   using Pairs = std::vector<std::pair<const Linear *, const Linear *>>;
 
@@ -135,9 +144,24 @@ private:
   /// Leaves the loop behind if each turn, or each so many of them, moves the
   /// state by the same amount: from that of the past to the next one. A turn
   /// may also lead to states from which the loop is left behind in another way.
-  /// `mayBeOver`: the loop may end before the first turn, too.
+  /// `mayBeOver`: the loop may end before the first turn, too. `growths`:
+  /// values that do not move by the same amount.
   bool induct(const States &past, const State &next, unsigned period,
-              const Head &head, bool mayBeOver = false);
+              const Head &head, bool mayBeOver = false,
+              const Growths &growths = {});
+  /// Does so if some values grow.
+  bool inductGrowth(const States &past, const State &next, const Head &head);
+  /// The values that two turns in a row have multiplied.
+  Growths findGrowths(const State &previous, const State &state,
+                      const State &next);
+  /// True if no thread and no CTA sees another value.
+  bool isOfAll(const Linear &sum) const;
+  /// Gives each variable that grows the symbol of its value.
+  static void generalise(State &state, const Growths &growths);
+  /// True if the state that arrived is the one that is expected after a turn
+  /// from `any`, with other values of what grows, and is nearer to the end.
+  bool growsOn(const State &any, const State &expected, const State &arrived,
+               const Growths &growths, const Head &head);
   /// True if how the loop ends in the state is how it ends after any number of
   /// turns like this one, with none of them: the guard says their number.
   bool endsAlike(const State &state, const State &next, const Head &head);
@@ -175,7 +199,7 @@ private:
   /// are, if the guard tells.
   State afterLast(const State &state, const State &any, const Head &head,
                   const Linear &turns, const Shift &shift, bool mayBeOver,
-                  std::optional<Linear> &number);
+                  const Growths &growths, std::optional<Linear> &number);
   void recordInduction(Witness::Loop record, const State &state,
                        const Head &head, const Shift &shift, bool mayExit);
   bool wasSeen(const State &state);

@@ -64,6 +64,9 @@ public:
   /// recorded that the loop may not be entered.
   void leaveBehind(const State &head, bool mayExit, Loop loop);
 
+  /// Says that the run used what another cannot replay.
+  void lose() { isLost = true; }
+
   /// Trials that fail leave nothing.
   size_t mark() const { return nodes.size(); }
   void forgetFrom(size_t mark) {
@@ -71,7 +74,7 @@ public:
       nodes.resize(mark);
   }
   /// The nodes of the tree, and the expressions of their sums. None if the run
-  /// used what was shown elsewhere.
+  /// used what was shown elsewhere, or if it is lost.
   std::optional<llvm::json::Object> toJSON(const AtomTable &atoms) const;
 
 private:
@@ -99,6 +102,7 @@ private:
   NodeId add(NodeId parent);
 
   Recording recording;
+  bool isLost = false;
   std::vector<Node> nodes;
   std::vector<Loop> loops;
 };

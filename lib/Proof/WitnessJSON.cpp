@@ -194,5 +194,7 @@ std::optional<json::Object> WitnessWriter::write() {
 }
 
 std::optional<json::Object> Witness::toJSON(const AtomTable &atoms) const {
+  if (isLost)
+    return std::nullopt;
   return WitnessWriter(*this, atoms).write();
 }
