@@ -137,7 +137,9 @@ bool NonNegative::decideArith(Operation *op) {
     return false;
   NonNegative &strict = ofSigned ? *ofSigned : *this;
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<arith::SubIOp>([&](auto) { return ofSigned != nullptr; })
+      .Case<arith::SubIOp>([&](Operation *op) {
+        return ofSigned && containsAll(op->getOperands());
+      })
       .Case<arith::AddIOp, arith::MulIOp, arith::ShLIOp, arith::DivUIOp,
             arith::CeilDivUIOp, arith::RemUIOp, arith::MinUIOp, arith::MaxUIOp,
             arith::ShRUIOp>(

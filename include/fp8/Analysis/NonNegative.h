@@ -19,7 +19,7 @@ namespace mlir::fp8 {
 class NonNegative {
 public:
   /// `asUnsigned`: the numbers are operands of unsigned ops, so that a
-  /// difference below 0 would have wrapped.
+  /// difference below 0 of numbers that are not would have wrapped.
   explicit NonNegative(bool asUnsigned)
       : ofSigned(asUnsigned ? std::make_unique<NonNegative>(false) : nullptr) {}
 

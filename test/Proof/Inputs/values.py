@@ -62,6 +62,8 @@ TO_INDEX = "%n = arith.index_cast %j : i32 to index"
 SHIFT = AS_INTEGER + "%d = arith.constant {} : i32 %j = arith.shrui %i, %d : i32 " + TO_INDEX
 SHIFT_BY_VALUE = AS_INTEGER + "%j = arith.shrui %i, %i : i32 " + TO_INDEX
 REMAINDER = AS_INTEGER + "%e = arith.constant 8 : i32 %o = arith.constant 1 : i32 %g = arith.shrui %i, {} : i32 %j = arith.remui %g, %e : i32 %q = arith.cmpi ult, %j, %e : i32 %n = arith.select %q, %c1, %c0 : index"
+DIFFERENCE = "%i = memref.load %w[%c0] : memref<?xi32> %d = arith.constant 3 : i32 %e = arith.constant 5 : i32 %j = arith.subi %i, %d : i32 %q = arith.cmpi {}lt, %j, %e : i32 %n = arith.select %q, %c1, %c0 : index"
+DIFFERENCE_OF_INDEX = "%d = arith.constant 3 : index %e = arith.constant 5 : index %j = arith.subi %w, %d : index %q = arith.cmpi {}lt, %j, %e : index %n = arith.select %q, %c1, %c0 : index"
 ONE = "%n = arith.constant 1 : index"
 FLOAT = "%i = memref.load %w[%c0] : memref<?xi32> %f = arith.bitcast %i : i32 to f32 "
 ROUNDED_FLOAT = FLOAT + "%j = arith.fptosi %f : f32 to i32 " + TO_INDEX
@@ -141,6 +143,9 @@ CASES = [
     ("a shift by a value", "index", "%t %t", (SHIFT_BY_VALUE, SHIFT_BY_VALUE), None, "not"),
     ("whether a remainder of a shift by one is small", "index", "%t %t", (REMAINDER.format("%o"), ONE), None, "proved"),
     ("whether a remainder of a shift by a value is small", "index", "%t %t", (REMAINDER.format("%i"), ONE), None, "not"),
+    ("differences of data to one unsigned op", "memref<?xi32>", "%u %u", (DIFFERENCE.format("u"),) * 2, None, "proved"),
+    ("differences of data to an unsigned op and a signed one", "memref<?xi32>", "%u %u", (DIFFERENCE.format("u"), DIFFERENCE.format("s")), None, "not"),
+    ("differences of an argument to an unsigned op and a signed one", "index", "%t %t", (DIFFERENCE_OF_INDEX.format("u"), DIFFERENCE_OF_INDEX.format("s")), None, "proved"),
     ("a quotient", "index", "%t %t", (QUOTIENT.format(3), QUOTIENT.format(3)), None, "proved"),
     ("a quotient by 0", "index", "%t %t", (QUOTIENT.format(0), QUOTIENT.format(0)), None, "not"),
     ("a quotient without a remainder", "index", "%t %t", (EXACT, EXACT), None, "not"),
