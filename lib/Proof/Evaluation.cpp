@@ -3,6 +3,8 @@
 
 #include "Machine.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <numeric>
 
 using namespace fp8::proof;
@@ -91,8 +93,29 @@ std::optional<Linear> Machine::findChoice(const State &state, unsigned process,
   return std::nullopt;
 }
 
+/// How often the dividend has all terms of the divisor; 0 if the rest would
+/// still have some.
+static int64_t getMultiple(const Linear &dividend, const Linear &divisor) {
+  if (divisor.isConstant() || dividend.isTooLarge() || divisor.isTooLarge())
+    return 0;
+  auto [atom, factor] = divisor.terms.front();
+  auto *term = llvm::find_if(dividend.terms,
+                             [&](auto term) { return term.first == atom; });
+  int64_t times = term == dividend.terms.end() ? 0 : term->second / factor;
+  Linear rest = dividend - divisor * times;
+  return rest.terms.size() + divisor.terms.size() == dividend.terms.size()
+             ? times
+             : 0;
+}
+
 Linear Machine::divide(const Linear &dividend, const Linear &divisor,
                        bool isRemainder) {
+  // What the divisor divides leaves the division.
+  if (int64_t times = getMultiple(dividend, divisor)) {
+    Linear rest = dividend - divisor * times, whole(isRemainder ? 0 : times);
+    return rest == Linear() ? whole
+                            : whole + divide(rest, divisor, isRemainder);
+  }
   // The quotient by a product is that of the quotients.
   int64_t factor = std::abs(divisor.constant);
   for (auto [atom, its] : divisor.terms)

@@ -107,9 +107,19 @@ Sum Atoms::multiply(const Sum &a, const Sum &b) {
 
 Sum Atoms::divide(const Sum &dividend, const Sum &divisor) {
   Integer by = divisor.constant;
+  // What the divisor divides leaves the division.
+  if (!divisor.terms.empty()) {
+    auto [atom, factor] = *divisor.terms.begin();
+    auto term = dividend.terms.find(atom);
+    bool has = term != dividend.terms.end();
+    Integer times = has ? term->second / factor : Integer(0);
+    Sum rest = dividend - divisor * times;
+    bool isZero = rest.terms.empty() && rest.constant == 0;
+    if (rest.terms.size() + divisor.terms.size() == dividend.terms.size())
+      return (isZero ? rest : divide(rest, divisor)) + Sum(times);
+  }
   if (!divisor.terms.empty() || by <= 0)
     return get({"divide", 0, {dividend, divisor}});
-  // What the divisor divides leaves the division.
   Sum whole(floorDiv(dividend.constant, by));
   for (const auto &[atom, factor] : dividend.terms)
     if (factor % by == 0)
