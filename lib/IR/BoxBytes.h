@@ -9,6 +9,10 @@
 
 namespace mlir::fp8 {
 
+/// The argument of the kernel that has the bytes of the map's box; null if the
+/// map is no argument, or its boxes always have as many.
+BlockArgument getBoxBytes(Value map);
+
 /// Checks that an argument which says something of other arguments is i32, and
 /// that there are such arguments.
 LogicalResult verifyNumbers(FunctionOpInterface function, unsigned argument,

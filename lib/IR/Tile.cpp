@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tile family: TMA load, element load and MMA.
 
+#include "BoxBytes.h"
 #include "OpRules.h"
-#include "fp8/IR/ArgumentAccess.h"
 #include "fp8/IR/GemmOperands.h"
 
 #include "mlir/IR/Matchers.h"
@@ -75,23 +75,7 @@ LogicalResult TmaPrefetchOp::verify() {
                            BoxUse::Prefetch);
 }
 
-BlockArgument TmaLoadOp::getLaunchBytes() {
-  auto map = dyn_cast<BlockArgument>(getMap());
-  auto kernel =
-      map ? dyn_cast<FunctionOpInterface>(map.getOwner()->getParentOp())
-          : FunctionOpInterface();
-  if (!kernel || !map.getOwner()->isEntryBlock())
-    return {};
-  // The entry block has a GPU function's workgroup memory as well.
-  for (BlockArgument bytes :
-       kernel.getArguments().take_front(kernel.getNumArguments())) {
-    auto number = kernel.getArgAttrOfType<IntegerAttr>(bytes.getArgNumber(),
-                                                       kBoxBytesAttrName);
-    if (number && number.getInt() == map.getArgNumber())
-      return bytes;
-  }
-  return {};
-}
+BlockArgument TmaLoadOp::getLaunchBytes() { return getBoxBytes(getMap()); }
 
 LogicalResult TmaLoadOp::verify() {
   if (failed(verifyCoordinates(*this, getCoordinates(), getMap().getType())))
