@@ -4,7 +4,7 @@
 what the model takes for each row of a CSV file of `./dev bench --all`, how long that took
 there, and how much longer than the fastest that is.
 
-usage: chooser.py [CSV] [--fp8-opt=FILE] [--chip=NAME] [--scales=mx] [--machine=NAME] [--tuned=FILE] [--most=PERCENT] [--most-us=US]
+usage: chooser.py [CSV] [--fp8-opt=FILE] [--chip=NAME] [--scales=mx] [--machine=NAME] [--tuned=FILE] [--as-timed] [--most=PERCENT] [--most-us=US]
 
 CSV is by default that of benchmark/results whose measurements are the latest. Where the model's first
 choice was not measured, marked with a star, the first of its ranking that was counts. The ranking has each
@@ -117,7 +117,7 @@ def read_measured(path, kernels):
 def waited_for_a(path):
     """Whether the kernels of the file waited for A even if it was constant."""
     with inputs.reading(path, inputs.RESULTS) as file:
-        return all(row["date"].replace("T", " ") < A_IS_EARLY_FROM for row in csv.DictReader(file))
+        return all(row.get("date", "").replace("T", " ") < A_IS_EARLY_FROM for row in csv.DictReader(file))
 
 
 def without_wait(measured, ranking):
@@ -181,6 +181,7 @@ def main():
     parser.add_argument("--scales", choices=sorted(SCALES), default="f32", help="mx: those of MXFP8")
     parser.add_argument("--machine", default="", help="as --fp8-choose-config takes it; by default the chip's")
     parser.add_argument("--tuned", default="", metavar="FILE", help="a table of measured configurations, such as the package has of a GPU: the choice is then that of fp8.gemm")
+    parser.add_argument("--as-timed", action="store_true", help="take the times of kernels that waited for A as they are, and not less what A gains by the model if it is loaded early")
     parser.add_argument("--most-us", type=float, default=math.inf, help="leave out rows that take longer: a short survey of them runs into the power limit")
     parser.add_argument("--most", type=float, default=3.0, help="per cent that may be lost")
     options = parser.parse_args()
@@ -191,7 +192,7 @@ def main():
     if not measured:
         inputs.fail(path, "has no right measurement of ours" + (" of %g us or less" % options.most_us if options.most_us < math.inf else ""), inputs.RESULTS)
     ranking = rank(options.fp8_opt, sorted(measured), options.chip, options.machine, options.tuned, options.scales)
-    if waited_for_a(path):
+    if waited_for_a(path) and not options.as_timed:
         measured = without_wait(measured, ranking)
     lines, losses, stars = compare(measured, with_signals_of(ranking, measured))
     print("\n".join(lines))

@@ -32,9 +32,9 @@ struct Term {
 
 static SmallVector<Term> getTerms(const tuning::Prediction &prediction) {
   SmallVector<Term> terms = {
-      {"launch", prediction.launch}, {"epilogue", prediction.epilogue},
-      {"fill", prediction.fill},     {"wait", prediction.fillWait},
-      {"ahead", -prediction.ahead},  {"correction", prediction.correction}};
+      {"launch", prediction.launch},   {"epilogue", prediction.epilogue},
+      {"fill", prediction.fill},       {"wait", prediction.fillWait},
+      {"ahead", 0 - prediction.ahead}, {"correction", prediction.correction}};
   for (int bound = 0; bound < tuning::kNumBounds; ++bound)
     terms.push_back({getName(static_cast<tuning::Bound>(bound)),
                      prediction.bounds[bound], /*isBound=*/true});

@@ -110,7 +110,9 @@ double KernelModel::getSpreadShare(const Problem &problem,
 double KernelModel::getAheadUs(const Problem &problem,
                                const Prediction &prediction,
                                double totalUs) const {
-  if (!kernel.mayMultiplyEarly || machine->earlyUs == 0)
+  constexpr int64_t kMostWaves = 4; // of what was timed
+  if (!kernel.mayMultiplyEarly || machine->earlyUs == 0 ||
+      prediction.waves > kMostWaves)
     return 0;
   // In parts of the time.
   constexpr double kShare = 0.105, kOfFree = 0.6, kOfLength = -0.05,
@@ -120,5 +122,7 @@ double KernelModel::getAheadUs(const Problem &problem,
                         machine->multiprocessors,
          ofLoop = kOfFree * free + kOfLength + (rows ? kOfRows : 0),
          share = kShare + getLength(problem, kernel) * ofLoop;
-  return std::min(std::min(share, kMost) * totalUs, kMostUs);
+  // Memory is no faster.
+  double most = std::clamp(totalUs - prediction.get(Bound::Dram), 0.0, kMostUs);
+  return std::min(std::min(share, kMost) * totalUs, most);
 }

@@ -18,7 +18,7 @@
 // RING: tile = 128 x 128 x 128, l2_promotion = 128, launch = programmatic
 // RING-NOT: lanes
 // RUN: %{h100} problem=1x36864x18432" | FileCheck %s --check-prefix=STREAM
-// STREAM: {{^}}  tile = 64 x 96 x 128, launch = programmatic, edge = fit, signal = wait, by the model
+// STREAM: {{^}}  tile = 64 x 144 x 128, launch = programmatic, edge = fit, signal = wait, by the model
 // STREAM: {{^}}{{.*}}tile = 64 x 96 x 128, launch = programmatic, signal = wait
 // RUN: %{h100} problem=473x9216x7168" | FileCheck %s --check-prefix=NINTHS
 // NINTHS: {{^}}  tile = 128 x 144 x 128, l2_promotion = 128, launch = programmatic, edge = first, by the model
@@ -31,7 +31,7 @@
 // Three warpgroups compute 192 rows, where tiles of 128 or 256 would have many beyond M. Beside a residual ptxas spills their widest tile.
 // RUN: %{h100} problem=513x4096x7168" | FileCheck %s --check-prefix=THREE
 // RUN: fp8-opt %t.mlir -o /dev/null --fp8-explain-config="chip=sm_90a problem=513x4096x7168 top=0" | FileCheck %s --check-prefix=THREE
-// THREE: {{^}}  tile = 192 x 96 x 128, b_scales = lanes, l2_promotion = 128, launch = programmatic, edge = first, by the model
+// THREE: {{^}}  tile = 192 x 96 x 128, b_scales = lanes, l2_promotion = 128, launch = programmatic, edge = first, signal = wait, by the model
 // RUN: %{h100} problem=192x7168x2048" | FileCheck %s --check-prefix=ONE
 // ONE: {{^}}  tile = 192 x 64 x 128, launch = programmatic, signal = wait, by the model
 // RUN: %{h100} problem=1282x7168x2048" | FileCheck %s --check-prefix=WIDEST
@@ -85,10 +85,10 @@
 
 // Few rows, few columns: K is divided, so that nearly each SM has a tile.
 // CHECK-LABEL: func.func @few
-// CHECK: outs({{.*}}) config <tile = 48 x 64 x 128, split_k = 3, launch = programmatic, signal = wait>
+// CHECK: outs({{.*}}) config <tile = 48 x 64 x 128, split_k = 2, launch = programmatic, signal = wait>
 // Types say more than a hint.
 // ALL-LABEL: func.func @few
-// ALL: outs({{.*}}) config <tile = 48 x 64 x 128, split_k = 3, launch = programmatic, signal = wait>
+// ALL: outs({{.*}}) config <tile = 48 x 64 x 128, split_k = 2, launch = programmatic, signal = wait>
 // The nearest M of the table that has as many eights of rows.
 // TUNED-LABEL: func.func @few
 // TUNED: outs({{.*}}) config <tile = 48 x 64 x 128, stages = 2>
@@ -165,7 +165,7 @@ func.func @partly(%a: memref<64x?x7168xf8E4M3FN>, %as: memref<?x56x256xf32>, %b:
 
 // Rows of 24 bytes, which TMA does not copy, are no candidates.
 // CHECK-LABEL: func.func @bytes
-// CHECK: outs({{.*}}) config <tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait>
+// CHECK: outs({{.*}}) config <tile = 64 x 64 x 128, split_k = 2, launch = programmatic, signal = wait>
 func.func @bytes(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<64x2112xf8E4M3FN>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x7168xf8E4M3FN>, memref<56x64xf32>, memref<2112x7168xf8E4M3FN>, memref<17x56xf32>)
     outs(%d : memref<64x2112xf8E4M3FN>)

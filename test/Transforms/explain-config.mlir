@@ -2,7 +2,7 @@
 // RUN: fp8-opt %s --fp8-explain-config="chip=sm_90a tuned=%S/Inputs/tuned.json" -o /dev/null | FileCheck %s --check-prefix=TUNED
 // RUN: fp8-opt %s --fp8-explain-config="chip=sm_90a format=json output=%t.json top=0" | FileCheck %s --check-prefix=SAME
 // RUN: %python -c 'import json, sys; one = json.load(open(sys.argv[1]))[0]; print(one["m"], one["n"], one["k"], one["source"], one["config"], len(one["candidates"]) > 20, sorted(one["candidates"][0]["terms"]))' %t.json | FileCheck %s --check-prefix=JSON
-// JSON: 64 2112 7168 model tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait True ['correction', 'depth', 'dram', 'epilogue', 'fill', 'l1', 'l2', 'launch', 'promotion', 'tensor', 'wait']
+// JSON: 64 2112 7168 model tile = 64 x 64 x 128, split_k = 2, launch = programmatic, signal = wait True ['ahead', 'correction', 'depth', 'dram', 'epilogue', 'fill', 'l1', 'l2', 'launch', 'promotion', 'tensor', 'wait']
 
 // The module goes on as it came.
 // SAME: func.func @gemm
@@ -10,14 +10,14 @@
 // SAME: func.func @batch
 
 // CHECK: @gemm for sm_90a (NVIDIA H200): M=64 N=2112 K=7168
-// CHECK-NEXT: {{^}}  tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait, by the model
-// CHECK-NEXT: 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait': 132 tiles in 1 wave of 132 CTAs, 100% full; 6.{{[0-9]+}} us, bound by dram (3.67), launch 1.62; 'tile = {{64 x [0-9]+}} x 128, {{.*}}launch = programmatic, signal = wait' would take {{[67]}}.{{[0-9]+}}, its
-// CHECK-NEXT: us launch epilogue fill wait correction tensor promotion l1 l2 depth dram tiles waves bound config
-// CHECK-NEXT: 6.{{[0-9]+}} 1.62 {{.*}} 0.00 0.00 {{.*}} 3.67 132 1 dram tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait
-// CHECK-NEXT: 66 1 dram tile = 64 x 64 x 128, split_k = 2, launch = programmatic, signal = wait
-// CHECK-NEXT: 99 1 dram tile = 72 x 64 x 128, split_k = 3, launch = programmatic, signal = wait
+// CHECK-NEXT: {{^}}  tile = 64 x 64 x 128, split_k = 2, launch = programmatic, signal = wait, by the model
+// CHECK-NEXT: 'tile = 64 x 64 x 128, split_k = 2, launch = programmatic, signal = wait': 66 tiles in 1 wave of 132 CTAs, 50% full; 5.{{[0-9]+}} us, bound by dram (4.16), launch 1.52; 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait' would take {{[56]}}.{{[0-9]+}}, its ahead -0.{{[0-9]+}} instead of -1.
+// CHECK-NEXT: us launch epilogue fill wait ahead correction tensor promotion l1 l2 depth dram tiles waves bound config
+// CHECK-NEXT: 5.{{[0-9]+}} 1.52 {{.*}} 0.00 0.00 -1.{{[0-9]+}} 0.00 {{.*}} 4.16 66 1 dram tile = 64 x 64 x 128, split_k = 2, launch = programmatic, signal = wait
+// CHECK-NEXT: 132 1 dram tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait
+// CHECK-NEXT: 88 1 dram tile = 64 x 48 x 128, split_k = 2, launch = programmatic, signal = wait
 // TUNED: {{^}}  tile = 64 x 48 x 128, stages = 2, by the table
-// TUNED-NEXT: from the tuned table; the model would choose 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait': 132 tiles
+// TUNED-NEXT: from the tuned table; the model would choose 'tile = 64 x 64 x 128, split_k = 2, launch = programmatic, signal = wait': 66 tiles
 func.func @gemm(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<64x2112xbf16>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x7168xf8E4M3FN>, memref<56x64xf32>, memref<2112x7168xf8E4M3FN>, memref<17x56xf32>)
     outs(%d : memref<64x2112xbf16>)

@@ -81,11 +81,12 @@ def test_a_constant_b_takes_the_same_kernel():
     accesses = [{argument["name"]: argument["access"] for argument in kernel.manifest["arguments"]} for kernel in kernels]
     assert accesses[0] == {"a": "read", "a_scale": "read", "b": "read", "b_scale": "read", "d": "write"}
     assert accesses[1] == accesses[0] | {"b": "constant", "b_scale": "constant"}
-    # The kernel is the same: whether it waits before it loads B, a parameter says.
+    # The kernel is the same: whether it waits before it loads B, a parameter says, and of A another.
     assert kernels[0].ptx.replace(kernels[0].name, kernels[1].name) == kernels[1].ptx
-    # Once in front of its stores; and in each of three blocks of copies of A, and of B.
-    assert kernels[0].ptx.count("griddepcontrol.wait") == 7
-    assert kernels[0].manifest["parameters"][-1] == kernels[1].manifest["parameters"][-1] == {"kind": "constant", "arguments": ["b", "b_scale"]}
+    # Once for the kernel, once in front of its stores, and in each of three blocks of copies of A, and of B.
+    assert kernels[0].ptx.count("griddepcontrol.wait") == 8
+    told = [{"kind": "constant", "arguments": [factor, factor + "_scale"]} for factor in "ab"]
+    assert kernels[0].manifest["parameters"][-2:] == kernels[1].manifest["parameters"][-2:] == told
     p = Problem(16, 72, 640)
     d = np.full((16, 72), np.nan, np.float32)
     kernels[1].simulate(p.a, np.ascontiguousarray(p.a_scale.T), p.b, p.b_scale, d)

@@ -37,7 +37,7 @@ def Fp8ChooseConfig : Pass<"fp8-choose-config", "::mlir::ModuleOp"> {
     ```mlir
     func.func @after(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<64x2112xbf16>) {
       fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x7168xf8E4M3FN>, memref<56x64xf32>, memref<2112x7168xf8E4M3FN>, memref<17x56xf32>)
-        outs(%d : memref<64x2112xbf16>) config <tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait>
+        outs(%d : memref<64x2112xbf16>) config <tile = 64 x 64 x 128, split_k = 2, launch = programmatic, signal = wait>
       return
     }
     ```

@@ -138,7 +138,7 @@ int64_t WarpgroupSchedule::getEpilogueWarps() const {
   return isShared ? 8 : 4;
 }
 bool WarpgroupSchedule::mayMultiplyEarly() const {
-  return getEpilogueWarps() == 4 || swapsOperands() || tileN > kMmaRows ||
+  return getEpilogueWarps() != 8 || swapsOperands() || tileN > kMmaRows ||
          cluster.k > 1;
 }
 int64_t WarpgroupSchedule::getNumWarps() const {
