@@ -287,7 +287,7 @@ def must_be_told(kernel, operand, m, n):
 
 # What reads a factor that is written, rows by N by K, and the K of what writes it: one warpgroup and one row of tiles, and two warpgroups and several rows (on an H200). None
 # fills the GPU, so that a reader begins while the writer is still at work.
-WRITTEN = (("a", "", (16, 4096, 7168), 2048), ("a", "-two-warpgroups", (192, 2048, 7168), 2048),
+WRITTEN = (("a", "", (16, 4096, 7168), 2560), ("a", "-two-warpgroups", (192, 2048, 7168), 2048),
            ("b", "", (16, 64, 7168), 2048), ("b", "-two-warpgroups", (1024, 64, 7168), 2048))
 
 
