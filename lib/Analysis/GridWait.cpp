@@ -148,8 +148,8 @@ static void startNextAtStore(RoleOp role, GridWait &wait) {
       wait.tiles = loop;
 }
 
-/// A role that waits where it begins, and lets the kernel behind start there if
-/// `startsNextAtOnce`.
+/// A role that waits where it begins. It lets the kernel behind start there if
+/// `startsNextAtOnce`, or if it does not store.
 static GridWait waitAtBegin(RoleOp role, bool startsNextAtOnce) {
   Operation *begin = &role.getBody().front().front();
   GridWait wait{{{begin, /*unless=*/{}}}, /*startsNext=*/begin};
@@ -251,7 +251,7 @@ static bool branchesToAccesses(RoleOp role, FunctionOpInterface kernel) {
       .wasInterrupted();
 }
 
-/// True if the role has no ops: it waits, lets the kernel behind start, and
+/// True if the role has no ops: it waits, may let the kernel behind start, and
 /// ends.
 static bool onlyWaits(RoleOp role) {
   return role.getBody().hasOneBlock() &&
@@ -262,9 +262,12 @@ static bool onlyWaits(RoleOp role) {
 /// `anotherWaits`: a role without ops waits for the kernel's sake.
 static GridWait getGridWait(RoleOp role, FunctionOpInterface kernel,
                             bool startsNextAtOnce, bool anotherWaits) {
+  if (onlyWaits(role)) {
+    Operation *end = role.getBody().front().getTerminator();
+    return {{{end, /*unless=*/{}}}, startsNextAtOnce ? end : nullptr};
+  }
   bool fills = onlyFillsRings(role);
-  if (onlyWaits(role) || !(fills || anotherWaits) ||
-      branchesToAccesses(role, kernel))
+  if (!(fills || anotherWaits) || branchesToAccesses(role, kernel))
     return waitAtBegin(role, startsNextAtOnce);
   if (fills)
     return waitAtCopies(role, kernel);

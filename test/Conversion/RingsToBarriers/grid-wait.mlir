@@ -144,7 +144,7 @@ gpu.module @kernels {
       }
       fp8.close %last : !fp8.producer<!ring>
     }
-    // A role without ops waits, lets the kernel behind start, and ends.
+    // A role without ops waits, lets the kernel behind start if that is to start at once, and ends.
     // ANOTHER: fp8.role "signal" warps(1)
     // ANOTHER-NEXT: fp8.role_thread
     // ANOTHER-NEXT: fp8.grid_dependency wait
@@ -153,6 +153,7 @@ gpu.module @kernels {
     // LATE: fp8.role "signal" warps(1)
     // LATE-NEXT: fp8.role_thread
     // LATE-NEXT: fp8.grid_dependency wait
+    // LATE-NEXT: }
     gpu.return
   }
 }
