@@ -45,9 +45,9 @@ def read_surveys(table):
     return [(chooser.read_measured(path, {}), chooser.waited_for_a(path)) for path in paths]
 
 
-def without(of_survey, now):
-    """The times of a survey whose kernels waited for A, but for those of kernels that were timed again since."""
-    return {shape: {config: us for config, us in of_shape.items() if chooser.SIGNAL not in config or (shape, config) not in now}
+def without_timed_again(of_survey, again):
+    """The times of a survey whose kernels waited for A, but for those of kernels that were timed again since: pairs of shape and configuration."""
+    return {shape: {config: us for config, us in of_shape.items() if chooser.SIGNAL not in config or (shape, config) not in again}
             for shape, of_shape in of_survey.items()}
 
 
@@ -78,8 +78,8 @@ def find(options):
         raise inputs.InputError("%s names no surveys: name them on the command line" % options.table)
     surveys = read_surveys(table)
     ranking = rank(options, table, {shape for of_survey, _ in surveys for shape in of_survey})
-    now = {(shape, config) for of_survey, waited in surveys if not waited for shape, of_shape in of_survey.items() for config in of_shape}
-    measured = [chooser.without_wait(without(of_survey, now), ranking) if waited else of_survey for of_survey, waited in surveys]
+    again = {(shape, config) for of_survey, waited in surveys if not waited for shape, of_shape in of_survey.items() for config in of_shape}
+    measured = [chooser.without_wait(without_timed_again(of_survey, again), ranking) if waited else of_survey for of_survey, waited in surveys]
     return table, measured, ratios_of(measured, ranking)
 
 

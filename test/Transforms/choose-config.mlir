@@ -77,6 +77,9 @@
 // NEAR: config <tile = 128 x 40 x 128, stages = 2>
 // RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=120x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=FAR
 // FAR-NOT: stages = 2
+// Where the nearest entry has fewer rows of tiles, the next one serves.
+// RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=74x5632x640 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=NEXT
+// NEXT: config <tile = 80 x 64 x 128, stages = 2
 // The M of the entry itself was measured, however far copies reach beyond it. For a larger M they reach less far.
 // RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=17x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=OWN
 // OWN: config <tile = 128 x 48 x 128, stages = 2>

@@ -1,48 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 // The cost model: what must hold whatever its constants are.
-#include "fp8/Tuning/CostModel.h"
-
-#include "fp8/Chip/Chip.h"
+#include "Kernels.h"
 
 #include <gtest/gtest.h>
 
 using namespace fp8::tuning;
-
-namespace {
-
-const Machine &h200 = *fp8::chip::lookup("sm_90a")->machine;
-const Machine &b200 = *fp8::chip::lookup("sm_100a")->machine;
-
-/// A kernel of four stages.
-KernelShape makeKernel(int64_t tileM, int64_t tileN) {
-  KernelShape kernel;
-  kernel.config.tileM = tileM;
-  kernel.config.tileN = tileN;
-  kernel.config.stages = 4;
-  return kernel;
-}
-
-/// The kernel of a CTA pair.
-KernelShape makePair(int64_t tileM, int64_t tileN) {
-  KernelShape pair = makeKernel(tileM, tileN);
-  pair.config.ctaGroup = pair.config.cluster.m = 2;
-  return pair;
-}
-
-KernelShape warpgroupKernel(int64_t rows, int64_t tileN) {
-  KernelShape kernel = makeKernel(rows, tileN);
-  kernel.warpgroups = rows == 256 ? 2 : rows / 64;
-  kernel.overlaps = rows == 64 && tileN <= 128;
-  return kernel;
-}
-
-double totalUs(const Problem &problem, const KernelShape &kernel,
-               const Machine &machine = h200) {
-  return predict(machine, problem, kernel).total;
-}
-
-} // namespace
 
 TEST(CostModel, GrowsWithEachExtent) {
   for (const Machine *machine : {&h200, &b200}) {
@@ -245,106 +207,6 @@ TEST(CostModel, TheLargestProblemsAreFinite) {
   EXPECT_GT(prediction.get(Bound::Depth), 1e20);
 }
 
-TEST(CostModel, RowsBeyondMCost) {
-  KernelShape kernel = warpgroupKernel(64, 64);
-  EXPECT_EQ(predict(h200, {64, 4096, 7168}, kernel).fill, 0);
-  double some = predict(h200, {32, 4096, 7168}, kernel).fill,
-         most = predict(h200, {1, 4096, 7168}, kernel).fill;
-  // 64 tiles of 56 blocks, 32 rows of each; of 16 none counts.
-  EXPECT_DOUBLE_EQ(some, 64 * 56 * 32 * h200.fillPs / 1e6);
-  EXPECT_DOUBLE_EQ(most, some * 63 / 32);
-  EXPECT_DOUBLE_EQ(predict(h200, {65, 4096, 7168}, kernel).fill, most);
-  EXPECT_EQ(predict(h200, {48, 4096, 7168}, kernel).fill, 0);
-  EXPECT_DOUBLE_EQ(predict(h200, {32, 4096, 7168, 3}, kernel).fill, 3 * some);
-  EXPECT_GT(totalUs({1, 4096, 7168}, kernel),
-            totalUs({64, 4096, 7168}, kernel));
-  // They hide behind what takes longer: here behind memory.
-  Problem wide{1, 36864, 18432};
-  KernelShape few = warpgroupKernel(64, 256);
-  few.blocksPerStage = 4;
-  Prediction hidden = predict(h200, wide, few);
-  EXPECT_GT(hidden.fill, 10);
-  Machine free = h200;
-  free.fillPs = 0;
-  EXPECT_LT(hidden.total - totalUs(wide, few, free), 0.01 * hidden.fill);
-}
-
-TEST(CostModel, TheRowOfTilesWithRowsBeyondMHoldsUpTheOthers) {
-  KernelShape kernel = warpgroupKernel(128, 192);
-  // 42 rows, 128 boxes, 128 K blocks: with one row of tiles, two and three.
-  auto get = [&](int64_t m) {
-    return predict(h200, {m, 24576, 16384}, kernel);
-  };
-  double alone = 42 * 128 * 128 * h200.fillPs / 1e6;
-  EXPECT_DOUBLE_EQ(get(86).fill, alone);
-  EXPECT_GT(get(214).fill, alone);
-  EXPECT_GT(get(342).fill, get(214).fill);
-  // All CTAs of one row of tiles wait for the same rows.
-  EXPECT_GT(get(86).fillWait, 0);
-  EXPECT_EQ(get(214).fillWait, 0);
-}
-
-TEST(CostModel, BoxesThatFitFillNothing) {
-  KernelShape last = warpgroupKernel(128, 128), fit = last;
-  fit.config.edge = fp8::config::Edge::Fit;
-  for (int64_t m : {64, 128}) {
-    Prediction its = predict(h200, {m, 24576, 16384}, fit);
-    EXPECT_EQ(its.fill, 0);
-    EXPECT_EQ(its.fillWait, 0);
-  }
-  EXPECT_LT(totalUs({64, 24576, 16384}, fit),
-            totalUs({64, 24576, 16384}, last));
-  // Several rows of tiles have whole boxes.
-  EXPECT_EQ(predict(h200, {192, 24576, 16384}, fit).fill,
-            predict(h200, {192, 24576, 16384}, last).fill);
-}
-
-TEST(CostModel, FewRowsBeyondMNeedNoBoxesThatFit) {
-  auto gains = [](const KernelShape &kernel, int64_t m) {
-    return KernelModel(h200, kernel).gainsByFit({m, 24576, 16384});
-  };
-  KernelShape kernel = warpgroupKernel(128, 128), first = kernel,
-              divided = kernel, ofTensorMemory = kernel;
-  EXPECT_TRUE(gains(kernel, 111));
-  EXPECT_FALSE(gains(kernel, 112));
-  EXPECT_FALSE(gains(kernel, 200)); // in two rows of tiles
-  first.config.edge = fp8::config::Edge::First;
-  divided.config.cluster.k = 2;
-  ofTensorMemory.warpgroups = 0;
-  for (const KernelShape &other : {first, divided, ofTensorMemory})
-    EXPECT_FALSE(gains(other, 64));
-}
-
-TEST(CostModel, ProductsOfZerosDrawLessPower) {
-  KernelShape last = warpgroupKernel(128, 192), first = last;
-  first.config.edge = fp8::config::Edge::First;
-  auto gain = [&](const Problem &problem) {
-    return totalUs(problem, first) / totalUs(problem, last) - 1;
-  };
-  // Measured on an H200: 88.98 us with the first tile at the edge, 87.58 with
-  // the last.
-  EXPECT_NEAR(gain({214, 24576, 9216}), 0.016, 0.01);
-  EXPECT_GT(gain({214, 24576, 16384}), 0.01);
-  // A short product is not at the power limit, four rows are few zeros, and
-  // copies of 113 rows beyond M cost more than the zeros gain.
-  EXPECT_LE(gain({214, 24576, 1024}), 0);
-  EXPECT_EQ(gain({252, 24576, 16384}), 0);
-  // (fillPs says how much).
-  EXPECT_LT(gain({143, 24576, 16384}), -0.05);
-  // Narrow tiles, and those of 256 rows, were measured to gain nothing.
-  KernelModel wide(h200, first);
-  EXPECT_TRUE(wide.gainsByZeros({214, 24576, 16384}));
-  EXPECT_FALSE(wide.gainsByZeros({252, 24576, 16384}));
-  // Behind a band of eight rows the last wave is of rows beyond M, unless it is
-  // the first.
-  EXPECT_FALSE(wide.gainsByZeros({1025, 4608, 7168}));
-  EXPECT_TRUE(wide.gainsByZeros({1283, 2112, 18432}));
-  for (auto [rows, columns] : {std::pair(128, 128), std::pair(256, 192)}) {
-    KernelModel other(h200, warpgroupKernel(rows, columns));
-    EXPECT_FALSE(other.gainsByZeros({2 * rows - 42, 24576, 16384}));
-  }
-}
-
 TEST(CostModel, MultiprocessorsThatIdleLeaveSomeOfTheirPower) {
   KernelShape kernel = warpgroupKernel(256, 128);
   auto get = [&](int64_t tiles, int64_t k) {
@@ -354,14 +216,6 @@ TEST(CostModel, MultiprocessorsThatIdleLeaveSomeOfTheirPower) {
   EXPECT_EQ(get(198, 1024), get(264, 1024));
   EXPECT_LT(get(198, 1 << 17), 0.99 * get(264, 1 << 17));
   EXPECT_GT(get(198, 1 << 17), 0.8 * get(264, 1 << 17));
-}
-
-TEST(CostModel, ColumnsBeyondNCostWhereCtasHaveOneTile) {
-  KernelShape kernel = warpgroupKernel(64, 80);
-  // 64 columns of each of 16 rows of tiles, 56 blocks.
-  EXPECT_DOUBLE_EQ(predict(h200, {1024, 576, 7168}, kernel).fillWait,
-                   16 * 64 * 56 * h200.fillWaitPs / 1e6);
-  EXPECT_EQ(predict(h200, {2048, 576, 7168}, kernel).fillWait, 0);
 }
 
 TEST(CostModel, TheLastWaveTakesWhatItsMultiprocessorsDo) {
@@ -408,82 +262,12 @@ TEST(CostModel, LoadsOfBScalesCostEachTileButTheFirst) {
   EXPECT_GT(four, 2 * two);
 }
 
-/// What a signal behind the wait takes off a programmatic kernel.
-static double signalGain(const Problem &problem, KernelShape kernel) {
-  kernel.config.programmatic = true;
-  double us = totalUs(problem, kernel);
-  kernel.config.signalsAtWait = true;
-  return us - totalUs(problem, kernel);
-}
-
-TEST(CostModel, AnEarlyBGainsWhereItDoesNotMeetTheKernelInFront) {
-  KernelShape kernel = warpgroupKernel(64, 64);
-  // All SMs have a tile: what the ring holds of B is what it gains by.
-  double all = signalGain({64, 132 * 64, 7168}, kernel);
-  EXPECT_GT(all, 0);
-  KernelShape deep = kernel;
-  deep.config.stages *= 2;
-  EXPECT_NEAR(signalGain({64, 132 * 64, 7168}, deep), 2 * all, 1e-9);
-  // Half of them have none: it loses. Where the ring holds all of B it gains
-  // more than with no SM free.
-  EXPECT_LT(signalGain({64, 64 * 64, 7168}, kernel), 0);
-  EXPECT_GT(signalGain({64, 64 * 64, 512}, kernel),
-            signalGain({64, 132 * 64, 512}, kernel));
-  // CTAs that divide K gain more.
-  KernelShape divided = kernel;
-  divided.config.cluster.k = 2;
-  EXPECT_GT(signalGain({64, 66 * 64, 7168}, divided), all);
-  // Two warpgroups have a part of what a programmatic launch gains.
-  double two = signalGain({128, 132 * 64, 7168}, warpgroupKernel(128, 64));
-  EXPECT_GT(two, 0);
-  EXPECT_LT(two, h200.earlyUs);
-}
-
-TEST(CostModel, AnEarlyBGainsNothingWhereAnEarlyStartDoesNot) {
-  Machine other = h200;
-  other.earlyUs = 0;
-  KernelShape store = warpgroupKernel(64, 64);
-  store.config.programmatic = true;
-  KernelShape wait = store;
-  wait.config.signalsAtWait = true;
-  Problem problem = {64, 132 * 64, 7168};
-  EXPECT_EQ(predict(other, problem, wait).total,
-            predict(other, problem, store).total);
-}
-
-TEST(CostModel, AnEarlyBGainsNoMoreThanTheLaunch) {
-  KernelShape kernel = warpgroupKernel(64, 64);
-  kernel.config.programmatic = kernel.config.signalsAtWait = true;
-  kernel.config.stages = 16;
-  // Many waves of tiles whose K blocks the ring holds.
-  for (const Problem &problem :
-       {Problem{64, 36864, 1536}, Problem{1, 129280, 1024},
-        Problem{1, 2097152, 512}}) {
-    Prediction prediction = predict(h200, problem, kernel);
-    EXPECT_GT(prediction.launch, 0);
-    EXPECT_GT(prediction.total, prediction.get(Bound::Dram));
-  }
-}
-
 TEST(CostModel, ClustersOfThreeThatDivideKFillFewerSms) {
   KernelShape kernel = warpgroupKernel(64, 64);
   kernel.config.cluster.k = 3;
   // 39 of them run at a time.
   EXPECT_EQ(predict(h200, {64, 39 * 64, 7168}, kernel).waves, 1);
   EXPECT_EQ(predict(h200, {64, 40 * 64, 7168}, kernel).waves, 2);
-}
-
-TEST(CostModel, ThreeRowsOfTilesOfTwoWarpgroupsLoseTheirBands) {
-  KernelShape kernel = warpgroupKernel(128, 192);
-  EXPECT_GT(signalGain({256, 18432, 16384}, kernel), 0);
-  EXPECT_LT(signalGain({384, 18432, 16384}, kernel), 0);
-}
-
-TEST(CostModel, ThreeRowsOfTilesOfThreeWarpgroupsLoseInLongLoopsOnly) {
-  KernelShape kernel = warpgroupKernel(192, 96);
-  EXPECT_GT(signalGain({384, 18432, 16384}, kernel), 0);
-  EXPECT_LT(signalGain({576, 18432, 16384}, kernel), 0);
-  EXPECT_GT(signalGain({576, 18432, 2048}, kernel), 0);
 }
 
 TEST(CostModel, ThreeWarpgroupsReadMoreOfSharedMemory) {
@@ -493,24 +277,6 @@ TEST(CostModel, ThreeWarpgroupsReadMoreOfSharedMemory) {
   };
   EXPECT_GT(l1Of(warpgroupKernel(192, 128)),
             1.05 * l1Of(warpgroupKernel(128, 128)));
-}
-
-TEST(CostModel, ASignalBehindTheWaitGainsWhereCtasLieEvenly) {
-  KernelShape kernel = warpgroupKernel(64, 64);
-  // Between half of the SMs and nearly all, two share a TPC; a long loop
-  // notices more of it than a short one.
-  EXPECT_LT(signalGain({64, 70 * 64, 16384}, kernel), 0);
-  EXPECT_GT(signalGain({64, 70 * 64, 512}, kernel), 0);
-  // Clusters of two keep several rows of tiles together, unless swapped.
-  double alone = signalGain({64, 70 * 64, 16384}, kernel);
-  EXPECT_GT(signalGain({128, 35 * 64, 16384}, kernel), alone / 2);
-  kernel.swapped = true;
-  EXPECT_LT(signalGain({128, 35 * 64, 16384}, kernel), alone / 2);
-  // Larger clusters keep them together, too: of as many CTAs.
-  kernel.config.cluster.k = 2;
-  double halves = signalGain({128, 18 * 64, 16384}, kernel);
-  kernel.config.cluster.k = 4;
-  EXPECT_GT(signalGain({128, 9 * 64, 16384}, kernel), halves);
 }
 
 TEST(CostModel, CtasThatDivideKShareColumnsBadly) {
@@ -582,28 +348,4 @@ TEST(CostModel, LeavesWhatCannotBeFaster) {
   double faster = std::min(both.serial.total, both.programmatic.total);
   EXPECT_TRUE(model.predict(problem, faster));
   EXPECT_FALSE(model.predict(problem, faster / 2));
-}
-
-TEST(CostModel, AProgrammaticLaunchGainsTheSameWhateverFollows) {
-  auto gain = [](const Problem &problem, KernelShape kernel,
-                 const Machine &machine = h200) {
-    double serial = totalUs(problem, kernel, machine);
-    kernel.config.programmatic = true;
-    return serial - totalUs(problem, kernel, machine);
-  };
-  // CTAs are placed when all SMs are free: idle SMs, rows of tiles and waves
-  // make no difference.
-  for (int64_t tiles : {300, 132, 112, 72, 60})
-    EXPECT_NEAR(gain({64, tiles * 64, 16384}, warpgroupKernel(64, 64)),
-                h200.earlyUs, 1e-9)
-        << tiles;
-  for (int64_t rows : {1, 2, 32})
-    EXPECT_NEAR(gain({rows * 128, 4096, 7168}, warpgroupKernel(128, 128)),
-                h200.earlyUs, 1e-9)
-        << rows;
-  KernelShape halves = warpgroupKernel(64, 64);
-  halves.config.cluster.k = 2;
-  EXPECT_NEAR(gain({48, 66 * 64, 7168}, halves), h200.earlyUs, 1e-9);
-  EXPECT_NEAR(gain({257, 4 * 148 * 64, 7168}, makePair(256, 128), b200),
-              b200.earlyUs, 1e-9);
 }

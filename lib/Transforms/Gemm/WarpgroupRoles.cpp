@@ -53,7 +53,7 @@ void WarpgroupRoles::build() {
   if (!addends.empty())
     buildEpilogueLoadRole(*this, addends);
   // Those that load early do not wait, and those that multiply wait late.
-  if (loadsEarly && warpgroupSchedule.mayMultiplyEarly())
+  if (warpgroupSchedule.multipliesEarly())
     role("signal", 1, {}, [](ValueRange) { return Carried(); });
 }
 

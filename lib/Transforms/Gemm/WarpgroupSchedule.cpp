@@ -138,11 +138,12 @@ int64_t WarpgroupSchedule::getEpilogueWarps() const {
   return isShared ? 8 : 4;
 }
 bool WarpgroupSchedule::mayMultiplyEarly() const {
-  return getEpilogueWarps() != 8 || swapsOperands() || tileN > kMmaRows ||
+  bool hasTwoWarpgroups = getEpilogueWarps() == 8;
+  return !hasTwoWarpgroups || swapsOperands() || tileN > kMmaRows ||
          cluster.k > 1;
 }
 int64_t WarpgroupSchedule::getNumWarps() const {
-  int64_t load = 1 + loadsEarly(), wait = loadsEarly() && mayMultiplyEarly();
+  int64_t load = 1 + loadsEarly(), wait = multipliesEarly();
   int64_t warps = getEpilogueWarps() + load + wait + problem.hasAddends();
   // Three warpgroups deal registers out, and so are whole.
   return warps > 8 ? llvm::alignTo(warps, 4) : warps;

@@ -34,6 +34,8 @@ public:
   /// most from L2, which answers CTAs that run in step together
   /// (benchmark/notes/programmatic.md).
   bool mayMultiplyEarly() const;
+  /// True if it does: a role of its own then waits for these kernels.
+  bool multipliesEarly() const { return loadsEarly() && mayMultiplyEarly(); }
   /// Two warpgroups share all tiles but the smallest, or three those of 192
   /// rows, so that one promotes while another multiplies.
   int64_t getEpilogueWarps() const final;
