@@ -3,9 +3,9 @@
 """Times fp8.gemm, as installed, for every M: M of 1 to --most, and random ones up to
 --random-most, on each N and K. Peers run at the M of table.PEER_MS. A server sees
 every M, so the time should not fall as M grows: for each M the table says how much
-faster some larger M is (docs/Benchmark.md, "Every M").
+faster some larger M is (docs/Benchmark.md, "Every M"). A first look takes every Nth M.
 
-usage: every_m.py [--shapes=NxK,...] [--most=1100] [--random=200] [--random-most=16384] [--seed=N]
+usage: every_m.py [--shapes=NxK,...] [--most=1100] [--step=N] [--random=200] [--random-most=16384] [--seed=N]
                   [--peers=cublaslt] [--program=NAME=LIBRARY.so ...] [--seconds=S] [--output=FILE]
 
 The operands of an M are the first M rows of larger ones, so one reference in float64
@@ -160,7 +160,7 @@ class Sweep:
             begin = time.monotonic()
             more = sorted(draw.sample(range(self.options.most + 1, self.options.random_most + 1), self.options.random))
             many = {*more, *(m for m in table.PEER_MS if m > self.options.most)}
-            for ms in (range(1, self.options.most + 1), sorted(many)):
+            for ms in (range(self.options.step, self.options.most + 1, self.options.step), sorted(many)):
                 ms = list(ms)
                 if ms:
                     self.measure(Prefixes(ms[-1], n, k, self.options.seed), ms, draw)
@@ -200,6 +200,7 @@ def main():
     parser = argparse.ArgumentParser(description="Times fp8.gemm for every M.")
     parser.add_argument("--shapes", type=read_shapes, default=read_shapes(""), help="NxK,...")
     parser.add_argument("--most", type=int, default=1100, help="every M from 1 to this")
+    parser.add_argument("--step", type=int, default=1, help="only the multiples of this")
     parser.add_argument("--random", type=int, default=200, help="so many random M above")
     parser.add_argument("--random-most", type=int, default=16384, help="the largest of them")
     parser.add_argument("--seed", type=int, default=int(time.time()))
