@@ -4,11 +4,13 @@
 benchmark/refit.py to fit the cost model to: all that configurations.json names, once round by
 round, until the time is over. It is no comparison with others (run): short rows have fewer replays.
 
-usage: survey.py [--seconds=S] [--rounds=N] [--seed=N] [--output=FILE] [--skip-us=US]
+usage: survey.py [--seconds=S] [--rounds=N] [--seed=N] [--output=FILE] [--skip-us=US] [--alone]
 
 Each kernel runs on the same operands, launch behind launch in a CUDA graph over sets that exceed the
 L2 cache. A result is right if it is close to that of the row's first kernel on one set, NaN being
 there before; a kernel that is wrong, or fails, is named and keeps no time.
+
+With --alone a kernel starts when the preceding one has ended, as behind a kernel of another library, whatever its configuration says.
 """
 
 import argparse
@@ -96,7 +98,12 @@ class Survey:
 
     def load(self, name):
         if name not in self.kernels:
-            self.kernels[name] = runtime.Kernel.load(self.device, os.path.join(HERE, "kernels", name + ".cubin"))
+            path = os.path.join(HERE, "kernels", name + ".cubin")
+            with open(path, "rb") as image, open(path + ".json", encoding="utf-8") as file:
+                manifest = json.load(file)
+                if self.options.alone:
+                    manifest["launch"]["programmatic"] = False
+                self.kernels[name] = runtime.Kernel(self.device, image.read(), json.dumps(manifest))
         return self.kernels[name]
 
     def measure(self, shape, names):
@@ -148,6 +155,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--skip-us", type=float, default=3000, help="no row whose limit is longer")
+    parser.add_argument("--alone", action="store_true", help="no kernel starts before the preceding one has ended")
     parser.add_argument("--output", default="survey.csv")
     options = parser.parse_args()
     survey = Survey(options, table.read_configurations(os.path.join(HERE, "configurations.json")))
