@@ -4,11 +4,13 @@
 what the model takes for each row of a CSV file of `./dev bench --all`, how long that took
 there, and how much longer than the fastest that is.
 
-usage: chooser.py [CSV] [--fp8-opt=FILE] [--chip=NAME] [--scales=mx] [--machine=NAME] [--tuned=FILE] [--as-timed] [--most=PERCENT] [--most-us=US]
+usage: chooser.py [CSV] [--alone=CSV] [--fp8-opt=FILE] [--chip=NAME] [--scales=mx] [--machine=NAME] [--tuned=FILE] [--as-timed] [--most=PERCENT]
+                  [--most-us=US]
 
 CSV is by default that of benchmark/results whose measurements are the latest. Where the model's first
 choice was not measured, marked with a star, the first of its ranking that was counts. The ranking has each
-configuration with either launch. Exit status 0 only if the geometric mean of the losses is at most PERCENT, and 2 where an input is bad.
+configuration with either launch. With the times that survey.py --alone measured of the same kernels, mean times are compared, by
+which the chooser ranks (docs/Chooser.md, "Alone"). Exit status 0 only if the geometric mean of the losses is at most PERCENT, and 2 where an input is bad.
 """
 
 import argparse
@@ -55,13 +57,18 @@ def explain(fp8_opt, shapes, chip, top=0, launch="fastest", machine="", every_m=
     return dict(zip(shapes, json.loads(inputs.run_tool(command, text))))
 
 
+def mean_time(us, alone_us):
+    """What the chooser ranks by (lib/Transforms/Gemm/LaunchRanking.h)."""
+    return us + (alone_us - us) / 3
+
+
 def rank(fp8_opt, shapes, chip, machine="", tuned="", scales="f32"):
-    """The candidates of each shape with either launch: what is chosen, by the table `tuned` if it has the shape, then all by their predicted time, which the table may correct."""
+    """The candidates of each shape with either launch: what is chosen, by the table `tuned` if it has the shape, then all by their predicted mean time, which the table may correct."""
     chosen = explain(fp8_opt, shapes, chip, top=1, machine=machine, tuned=tuned, scales=scales)
     either = [explain(fp8_opt, shapes, chip, launch=launch, machine=machine, tuned=tuned, scales=scales) for launch in ("serial", "programmatic")]
     ranking = {}
     for shape in shapes:
-        by_time = sorted((one for each in either for one in each[shape]["candidates"]), key=lambda one: one["us"])
+        by_time = sorted((one for each in either for one in each[shape]["candidates"]), key=lambda one: mean_time(one["us"], one["alone_us"]))
         config = chosen[shape]["config"]
         predicted = next((one["us"] for one in by_time if one["config"] == config), math.nan)
         ranking[shape] = [{"config": config, "us": predicted}] + by_time
@@ -132,6 +139,13 @@ def without_wait(measured, ranking):
     return less
 
 
+def with_alone(measured, alone):
+    """The mean times of the kernels that were also timed alone."""
+    means = {shape: {config: mean_time(us, alone[shape][config]) for config, us in of_shape.items() if config in alone.get(shape, ())}
+             for shape, of_shape in measured.items()}
+    return {shape: of_shape for shape, of_shape in means.items() if of_shape}
+
+
 def as_measured(config, of_shape):
     """The configuration by its name among those measured, most of which lack fields that came later."""
     for field in ("", ", l2_promotion = 128", ", band = (9|1[0-8])", ", b_scales = lanes"):
@@ -176,6 +190,7 @@ def compare(measured, ranking):
 def main():
     parser = argparse.ArgumentParser(description="Holds the cost model to what was measured on a GPU.")
     parser.add_argument("csv", nargs="?", help="measurements; by default the last of benchmark/results")
+    parser.add_argument("--alone", default="", metavar="CSV", help="times of the same kernels by survey.py --alone")
     parser.add_argument("--fp8-opt", default=os.path.join(HERE, "..", "build", "bin", "fp8-opt"))
     parser.add_argument("--chip", default="sm_90a")
     parser.add_argument("--scales", choices=sorted(SCALES), default="f32", help="mx: those of MXFP8")
@@ -194,6 +209,8 @@ def main():
     ranking = rank(options.fp8_opt, sorted(measured), options.chip, options.machine, options.tuned, options.scales)
     if waited_for_a(path) and not options.as_timed:
         measured = without_wait(measured, ranking)
+    if options.alone:
+        measured = with_alone(measured, read_measured(options.alone, kernels))
     lines, losses, stars = compare(measured, with_signals_of(ranking, measured))
     print("\n".join(lines))
     mean = 100 * (math.exp(sum(map(math.log, losses)) / len(losses)) - 1)

@@ -4,12 +4,13 @@
 stand benchmark/gpu/pack.py and the folder that it makes.
 
 usage: tune.py candidates OUTPUT [--fp8-opt=FILE] [--rows=MxNxK,...] [--top=N]
-       tune.py table CSV [--configurations=FILE] [--chip=NAME] [--output=FILE] [--most-us=US]
+       tune.py table CSV [--alone=CSV] [--configurations=FILE] [--chip=NAME] [--output=FILE] [--most-us=US]
 
 The first writes which kernels to time on each row, as benchmark/gpu/configurations.json does: those
 that the model puts first, some with both launches, and those of that file. The second writes the fastest of each row of
 the measurements as a table for --fp8-choose-config=tuned=FILE, by default benchmark/tuned/GPU.json;
-rows of a table that is there already and was not measured now stay.
+rows of a table that is there already and was not measured now stay. With the times that survey.py --alone measured of the same kernels,
+an entry has the kernel whose mean time is the least of those with both times (docs/Chooser.md, "Alone").
 """
 
 import argparse
@@ -27,6 +28,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 EITHER_LAUNCH = 3
 # A serial launch is taken if a programmatic one takes that many times as long: where kernels are long, the two differ by noise alone.
 SERIAL_LOSES = 1.01
+# Mean times that differ by less may be in another order when they are measured again.
+ALIKE = 1.01
 PROGRAMMATIC = "launch = programmatic"
 SUFFIXES = {PROGRAMMATIC: "-early", "edge = first": "-edge", "edge = fit": "-fit", "signal = wait": "-wait"}
 CONFIGURATIONS = os.path.join(HERE, "gpu", "configurations.json")
@@ -90,9 +93,9 @@ def read_configurations(path):
         return {"kernels": {name: {**kernel, "config": kernel["config"]} for name, kernel in told["kernels"].items()}, "rows": dict(told["rows"])}
 
 
-def fastest(path, kernels):
-    """The GPU's name, and for each shape (us, config) of what was fastest. Kernels that need more than their
-    configuration to be made or launched are not what a configuration gives."""
+def read_times(path, kernels):
+    """The GPU's name, and for each shape {config: us}. Kernels that need more than their configuration to be made or launched are
+    not what a configuration gives."""
     plain = {name: kernel["config"] for name, kernel in kernels.items() if set(kernel) == {"config"}}
     with inputs.reading(path, inputs.RESULTS) as file:
         measured = [row for row in csv.DictReader(file) if row["peer"] == chooser.OURS]
@@ -102,15 +105,37 @@ def fastest(path, kernels):
     left_out = {row["configuration"] for row in measured} - set(plain)
     if left_out:
         print("tune.py: not configurations to choose, so left out: " + ", ".join(sorted(left_out)), file=sys.stderr)
-    best = {}
+    times = {}
     for shape, us, name in right:
-        if name in left_out:
-            continue
-        one = (us, chooser.normal(plain[name]))
-        best[shape] = min(best.get(shape, one), one, key=lambda pair: pair[0] * (1 if PROGRAMMATIC in pair[1] else SERIAL_LOSES))
-    if not best:
+        if name not in left_out:
+            of_shape, config = times.setdefault(shape, {}), chooser.normal(plain[name])
+            of_shape[config] = min(us, of_shape.get(config, us))
+    if not times:
         inputs.fail(path, "has no right measurement of ours", inputs.RESULTS)
-    return gpu, best
+    return gpu, times
+
+
+def fastest(times):
+    """For each shape the entry of the kernel that was the fastest."""
+    best = {}
+    for shape, of_shape in times.items():
+        config = min(of_shape, key=lambda config: of_shape[config] * (1 if PROGRAMMATIC in config else SERIAL_LOSES))
+        best[shape] = {"config": config, "us": of_shape[config]}
+    return best
+
+
+def best_in_the_mean(times, alone):
+    """For each shape the entry of the kernel whose mean time is the least, of those that were also timed alone. Of kernels that noise
+    may put in another order the one that is the fastest behind a kernel of the library is taken."""
+    best = {}
+    for shape, of_shape in times.items():
+        both = {config: (us, alone[shape][config]) for config, us in of_shape.items() if config in alone.get(shape, ())}
+        if both:
+            least = min(chooser.mean_time(*one) for one in both.values())
+            alike = [config for config, one in both.items() if chooser.mean_time(*one) <= ALIKE * least]
+            config = min(alike, key=lambda config: both[config][0])
+            best[shape] = {"config": config, "us": both[config][0], "alone_us": both[config][1]}
+    return best
 
 
 def read_table(path, chip):
@@ -143,17 +168,18 @@ def print_table(table, path):
 
 
 def write_table(options):
-    gpu, best = fastest(options.csv, read_configurations(options.configurations)["kernels"])
+    kernels = read_configurations(options.configurations)["kernels"]
+    gpu, times = read_times(options.csv, kernels)
+    best = best_in_the_mean(times, read_times(options.alone, kernels)[1]) if options.alone else fastest(times)
     if options.most_us:
-        best = {shape: one for shape, one in best.items() if one[0] <= options.most_us and shape in known_rows()}
+        best = {shape: one for shape, one in best.items() if one["us"] <= options.most_us and shape in known_rows()}
     path = options.output or os.path.join(HERE, "tuned", gpu.split()[1].lower() + ".json")
     table = read_table(path, options.chip)
     if table.get("gpu", gpu) != gpu:
         raise inputs.InputError("%s is of an %s, not of an %s: name another file" % (path, table["gpu"], gpu))
-    entries = {(one["m"], one["n"], one["k"]): (one["us"], one["config"]) for one in table["entries"]}
-    entries.update(best)
-    table.update(chip=options.chip, gpu=gpu, entries=[{"m": m, "n": n, "k": k, "config": config, "us": us}
-                                                      for (m, n, k), (us, config) in sorted(entries.items())])
+    entries = {(one["m"], one["n"], one["k"]): one for one in table["entries"]}
+    entries.update({(m, n, k): {"m": m, "n": n, "k": k, **one} for (m, n, k), one in best.items()})
+    table.update(chip=options.chip, gpu=gpu, entries=[one for _, one in sorted(entries.items())])
     print_table(table, path)
     print("%s: %d entries, %d of them from %s" % (path, len(entries), len(best), os.path.basename(options.csv)))
 
@@ -170,6 +196,7 @@ def main():
     second = commands.add_parser("table", help="the table of measurements")
     second.set_defaults(run=write_table)
     second.add_argument("csv")
+    second.add_argument("--alone", metavar="CSV", help="times of the same kernels by survey.py --alone")
     second.add_argument("--configurations", default=CONFIGURATIONS, help="what the kernels of the measurements are")
     second.add_argument("--output")
     second.add_argument("--most-us", type=float, help="only rows of rows.csv that take no longer: of a survey, whose longer ones ran into the power limit")

@@ -31,6 +31,7 @@ struct Term {
 } // namespace
 
 static SmallVector<Term> getTerms(const tuning::Prediction &prediction) {
+  // 0 less `ahead`, for its negation may be -0.
   SmallVector<Term> terms = {
       {"launch", prediction.launch},   {"epilogue", prediction.epilogue},
       {"fill", prediction.fill},       {"wait", prediction.fillWait},
@@ -46,6 +47,11 @@ static std::string compare(const RankedConfig &best,
                            const RankedConfig &other) {
   std::string text = formatv("'{0}' would take {1:F2}", stringify(other.config),
                              other.prediction.total);
+  if (other.prediction.total < best.prediction.total &&
+      other.aloneUs > best.aloneUs)
+    return text + formatv(", but alone {0:F2} instead of {1:F2}",
+                          other.aloneUs, best.aloneUs)
+                      .str();
   if (other.prediction.total <= best.prediction.total)
     return text + formatv(", which is as fast, but has {0} tiles",
                           other.prediction.tiles)
@@ -142,12 +148,13 @@ static void printText(raw_ostream &os, BlockwiseGemmOp op,
   os << "\n  " << getReason(choice) << "\n";
   if (shown.empty())
     return;
-  os << formatv("  {0,9}", "us");
+  os << formatv("  {0,9} {1,9}", "us", "alone");
   for (const Term &term : getTerms(shown.front().prediction))
     os << formatv(" {0,10}", term.name);
   os << formatv(" {0,7} {1,5}  bound      config\n", "tiles", "waves");
   for (const RankedConfig &config : shown) {
-    os << formatv("  {0,9:F2}", config.prediction.total);
+    os << formatv("  {0,9:F2} {1,9:F2}", config.prediction.total,
+                  config.aloneUs);
     for (const Term &term : getTerms(config.prediction))
       os << formatv(" {0,10:F2}", term.us);
     os << formatv(" {0,7} {1,5}  {2,-9}  {3}\n", config.prediction.tiles,
@@ -173,6 +180,7 @@ static llvm::json::Value toJSON(const RankedConfig &config) {
   return llvm::json::Object{{"config", stringify(config.config)},
                             {"kernel", std::move(kernel)},
                             {"us", config.prediction.total},
+                            {"alone_us", config.aloneUs},
                             {"terms", std::move(terms)},
                             {"tiles", config.prediction.tiles},
                             {"waves", config.prediction.waves},

@@ -28,7 +28,7 @@
 // CONFIG: error: --fp8-choose-config: entry 1 of the tuned table '{{.*}}wrong.json' is invalid: tile M must be a multiple of 8 up to 128, 192 or 256 with cta_group = 1, but got 65
 // REDEFINE: %{options} = chip=sm_90a tuned=%t/short.json
 // RUN: %{refused}=SHORT
-// SHORT: error: --fp8-choose-config: entry 0 of the tuned table '{{.*}}short.json' is invalid: it needs m, n, k, config and us, more than 0 each
+// SHORT: error: --fp8-choose-config: entry 0 of the tuned table '{{.*}}short.json' is invalid: it needs m, n, k, config and us, and may have alone_us, more than 0 each
 
 //--- gemm.mlir
 func.func @gemm(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>, %d: memref<?x?xbf16>) {

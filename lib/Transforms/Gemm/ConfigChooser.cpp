@@ -157,18 +157,36 @@ GemmExtents ConfigChooser::roundUp(BlockwiseGemmOp op, GemmExtents extents) {
   return extents;
 }
 
-std::optional<GemmConfig>
+std::optional<TimedConfig>
 ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   if (!table)
     return std::nullopt;
-  for (const TunedTable::Entry *entry : table->lookup(extents))
-    if (std::optional<GemmConfig> config = serve(op, *entry, extents))
-      return config;
+  for (const TunedTable::Entry *entry : table->lookup(extents)) {
+    std::optional<GemmConfig> config = adapt(op, *entry, extents);
+    // What was measured with another M says nothing of other rows of tiles.
+    if (config && llvm::divideCeil(extents.m, config->tileM) ==
+                      llvm::divideCeil(entry->m, config->tileM))
+      return TimedConfig{config, entry->meanUs};
+  }
   return std::nullopt;
 }
 
 std::optional<GemmConfig>
-ConfigChooser::serve(BlockwiseGemmOp op, const TunedTable::Entry &entry,
+ConfigChooser::lookupFaster(BlockwiseGemmOp op, const GemmExtents &extents,
+                            double meanUs) const {
+  if (!table)
+    return std::nullopt;
+  for (const TunedTable::Entry *entry : table->lookupFaster(extents, meanUs)) {
+    std::optional<GemmConfig> config = adapt(op, *entry, extents);
+    // The time is that of one launch.
+    if (config && config->programmatic == entry->config.programmatic)
+      return config;
+  }
+  return std::nullopt;
+}
+
+std::optional<GemmConfig>
+ConfigChooser::adapt(BlockwiseGemmOp op, const TunedTable::Entry &entry,
                      const GemmExtents &extents) const {
   GemmConfig config = entry.config;
   EachEdge &edges = entries[op][&entry];
@@ -184,15 +202,12 @@ ConfigChooser::serve(BlockwiseGemmOp op, const TunedTable::Entry &entry,
   if (launch != LaunchChoice::Fastest)
     config.programmatic = launch == LaunchChoice::Programmatic;
   config.signalsAtWait &= config.programmatic;
-  // What was measured with another M says nothing of other rows of tiles, nor
-  // of copies that reach much further beyond M.
-  constexpr int64_t kFar = 8;
-  auto rowsOf = [&](int64_t m) {
-    return int64_t(llvm::divideCeil(m, config.tileM));
-  };
-  bool reachesFurther =
-      config.edge == Edge::Last && entry.m - extents.m >= kFar;
-  if (rowsOf(extents.m) != rowsOf(entry.m) || reachesFurther)
+  // A few rows beyond M cost nothing (docs/Timing.md); more are as many as the
+  // entry has, or nearly.
+  constexpr int64_t kFree = 11, kFar = 8;
+  int64_t beyond = llvm::alignTo(extents.m, config.tileM) - extents.m;
+  if (config.edge == Edge::Last && beyond > kFree &&
+      entry.m - extents.m >= kFar)
     return std::nullopt;
   return config;
 }
@@ -206,15 +221,23 @@ ConfigChoice ConfigChooser::choose(BlockwiseGemmOp op) const {
     choice.source = ConfigSource::Pinned;
     return choice;
   }
-  if (choice.extents)
-    choice.config = lookup(op, *choice.extents);
-  if (choice.config) {
+  if (!choice.extents) {
+    choice.config = chooseUnpredicted(choice.extents);
+    return choice;
+  }
+  TimedConfig best{chooseUnpredicted(choice.extents), 0};
+  if (std::optional<TimedConfig> measured = lookup(op, *choice.extents)) {
+    best = *measured;
     choice.source = ConfigSource::Table;
   } else if (!choice.ranked.empty()) {
-    choice.config = choice.ranked.front().config;
+    const RankedConfig &first = choice.ranked.front();
+    best = {first.config, first.meanUs};
     choice.source = ConfigSource::Model;
-  } else {
-    choice.config = chooseUnpredicted(choice.extents);
+  }
+  choice.config = best.config;
+  if (auto faster = lookupFaster(op, *choice.extents, best.meanUs)) {
+    choice.config = faster;
+    choice.source = ConfigSource::Table;
   }
   return choice;
 }
@@ -233,9 +256,16 @@ ConfigChooser::chooseConfig(BlockwiseGemmOp op) const {
   std::optional<GemmExtents> extents = getExtents(op);
   if (!extents)
     return chooseUnpredicted(extents);
-  if (std::optional<GemmConfig> measured = lookup(op, *extents))
-    return measured;
-  GemmExtents rounded = roundUp(op, *extents);
+  std::optional<TimedConfig> measured = lookup(op, *extents);
+  TimedConfig best = measured ? *measured : chooseKnown(op, *extents);
+  auto faster = lookupFaster(op, *extents, best.meanUs);
+  return faster ? faster : best.config;
+}
+
+const TimedConfig &
+ConfigChooser::chooseKnown(BlockwiseGemmOp op,
+                           const GemmExtents &extents) const {
+  GemmExtents rounded = roundUp(op, extents);
   constexpr unsigned kMost = 1 << 16;
   if (chosen.size() >= kMost)
     chosen.clear();

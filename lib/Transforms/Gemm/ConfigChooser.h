@@ -20,7 +20,16 @@ namespace tuning = ::fp8::tuning;
 struct RankedConfig {
   GemmConfig config;
   tuning::Prediction prediction;
+  double aloneUs; ///< its time if it starts when the preceding kernel has ended
+  double meanUs;  ///< by which it is ranked (LaunchRanking.h)
   const tuning::KernelShape *shape; ///< lives as long as the chooser
+};
+
+/// A configuration and its mean time (LaunchRanking.h). Where nothing is known
+/// of the time, it is 0, and the lowering may have to choose the configuration.
+struct TimedConfig {
+  std::optional<GemmConfig> config;
+  double meanUs = 0;
 };
 
 /// Why an op has the configuration that it has.
@@ -38,7 +47,7 @@ struct ConfigChoice {
   ConfigSource source;
   std::optional<GemmConfig> config;   ///< none if the lowering chooses
   std::optional<GemmExtents> extents; ///< that it is for
-  /// The fastest first, but before it one of fewer tiles that is as good.
+  /// The best first, but before it one of fewer tiles that is as good.
   SmallVector<RankedConfig, 0> ranked;
 };
 
@@ -136,14 +145,17 @@ private:
                                           const GemmExtents &extents,
                                           bool onlyBest) const;
 
-  /// Ranks configurations for the extents, the fastest first, but before it one
-  /// of fewer tiles that is as good.
+  /// Ranks configurations for the extents, the best first, but before it one of
+  /// fewer tiles that is as good.
   SmallVector<RankedConfig, 0> rank(BlockwiseGemmOp op,
                                     const GemmExtents &extents) const;
 
-  /// The configuration that is predicted to be the fastest.
-  std::optional<GemmConfig> chooseBest(BlockwiseGemmOp op,
-                                       const GemmExtents &extents) const;
+  /// The configuration that is predicted to be the best.
+  TimedConfig chooseBest(BlockwiseGemmOp op, const GemmExtents &extents) const;
+  /// The same for the rounded extents, worked out once. The next call may
+  /// invalidate it.
+  const TimedConfig &chooseKnown(BlockwiseGemmOp op,
+                                 const GemmExtents &extents) const;
 
   /// The configuration where nothing is predicted: none, or only the launch.
   std::optional<GemmConfig>
@@ -153,11 +165,15 @@ private:
   Candidate makeCandidate(BlockwiseGemmOp op, const GemmConfig &config) const;
 
   /// What the table has for the op: the first of its entries that serves it.
-  std::optional<GemmConfig> lookup(BlockwiseGemmOp op,
-                                   const GemmExtents &extents) const;
-  /// What an entry has for the op; none if it cannot be a kernel, or says
-  /// nothing of that M.
-  std::optional<GemmConfig> serve(BlockwiseGemmOp op,
+  std::optional<TimedConfig> lookup(BlockwiseGemmOp op,
+                                    const GemmExtents &extents) const;
+  /// What was measured with a larger M and took less than `meanUs`.
+  std::optional<GemmConfig> lookupFaster(BlockwiseGemmOp op,
+                                         const GemmExtents &extents,
+                                         double meanUs) const;
+  /// What an entry has for the op; none if it cannot be a kernel, or copies far
+  /// beyond that M.
+  std::optional<GemmConfig> adapt(BlockwiseGemmOp op,
                                   const TunedTable::Entry &entry,
                                   const GemmExtents &extents) const;
 
@@ -180,7 +196,7 @@ private:
   /// batch.
   mutable DenseMap<
       std::tuple<Operation *, int, int64_t, int64_t, int64_t, int64_t>,
-      std::optional<GemmConfig>>
+      TimedConfig>
       chosen;
   /// What was chosen last, to begin with: it changes no choice.
   mutable DenseMap<Operation *, uint64_t> lastBest;

@@ -37,23 +37,24 @@ static std::unique_ptr<GemmSchedule> trySchedule(BlockwiseGemmOp op,
   return std::move(*chosen);
 }
 
-/// The one with the fewest tiles of those that the model cannot tell from the
-/// fastest, for fewer tiles read less; of several the fastest, or the first.
-static constexpr double kAlike = 1.002;
-static bool isFaster(const RankedConfig &a, const RankedConfig &b) {
-  return a.prediction.total < b.prediction.total;
+static bool isBetter(const RankedConfig &a, const RankedConfig &b) {
+  return a.meanUs < b.meanUs;
 }
+
+/// The one with the fewest tiles of those that the model cannot tell from the
+/// best, for fewer tiles read less; of several the best, or the first.
+static constexpr double kAlike = 1.002;
 template <typename Range>
 static auto findBest(Range &ranked) {
-  auto best = llvm::min_element(ranked, isFaster);
+  auto best = llvm::min_element(ranked, isBetter);
   if (best == ranked.end())
     return best;
-  double most = kAlike * best->prediction.total;
+  double most = kAlike * best->meanUs;
   auto rank = [](const RankedConfig &one) {
-    return std::pair(one.prediction.tiles, one.prediction.total);
+    return std::pair(one.prediction.tiles, one.meanUs);
   };
   for (auto it = ranked.begin(); it != ranked.end(); ++it)
-    if (it->prediction.total <= most && rank(*it) < rank(*best))
+    if (it->meanUs <= most && rank(*it) < rank(*best))
       best = it;
   return best;
 }
@@ -128,7 +129,7 @@ struct PredictedConfig {
   GemmConfig config;
   const tuning::KernelModel *model;
   tuning::Predictions times;
-  double us; ///< of the fastest launch
+  double us; ///< the mean time of the best launch
 };
 } // namespace
 
@@ -138,11 +139,11 @@ static void correctOne(PredictedConfig &one,
                        const tuning::Problem &problem, LaunchChoice launch) {
   if (corrections && one.model->getKernel().promotes)
     corrections->apply(one.config, problem, one.times);
-  one.us = getFastest(*one.model, one.times, launch);
+  one.us = getBestMean(*one.model, one.times, launch);
 }
 
 /// Corrects the predictions by what was measured. With `onlyBest` those are
-/// left out that cannot become the fastest.
+/// left out that cannot become the best.
 static SmallVector<const PredictedConfig *, 0>
 correct(MutableArrayRef<PredictedConfig> all,
         const tuning::Corrections &corrections, const tuning::Problem &problem,
@@ -192,7 +193,7 @@ ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
     auto times = candidate ? candidate->predict(problem, limit) : std::nullopt;
     if (!times)
       return;
-    double us = getFastest(*candidate, *times, launch);
+    double us = getBestMean(*candidate, *times, launch);
     all.push_back({config, &*candidate, *times, us});
     if (onlyBest)
       limit = std::min(limit, kAlike * most * us / least);
@@ -232,19 +233,18 @@ SmallVector<RankedConfig, 0>
 ConfigChooser::rank(BlockwiseGemmOp op, const GemmExtents &extents) const {
   SmallVector<RankedConfig, 0> ranked =
       predictAll(op, roundUp(op, extents), /*onlyBest=*/false);
-  llvm::stable_sort(ranked, isFaster);
+  llvm::stable_sort(ranked, isBetter);
   if (auto best = findBest(ranked); best != ranked.end())
     std::rotate(ranked.begin(), best, std::next(best));
   return ranked;
 }
 
-std::optional<GemmConfig>
-ConfigChooser::chooseBest(BlockwiseGemmOp op,
-                          const GemmExtents &extents) const {
+TimedConfig ConfigChooser::chooseBest(BlockwiseGemmOp op,
+                                      const GemmExtents &extents) const {
   SmallVector<RankedConfig, 0> all = predictAll(op, extents, /*onlyBest=*/true);
   auto best = findBest(all);
   if (best == all.end())
-    return chooseUnpredicted(extents);
+    return {chooseUnpredicted(extents)};
   lastBest[op] = getKey(best->config);
-  return best->config;
+  return {best->config, best->meanUs};
 }

@@ -7,6 +7,16 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
+double mlir::fp8::getMeanTime(double us, double aloneUs) {
+  constexpr double kAlone = 1.0 / 3;
+  return us + kAlone * (aloneUs - us);
+}
+
+static double getMean(const tuning::Prediction &time,
+                      const tuning::Predictions &times) {
+  return getMeanTime(time.total, times.serial.total);
+}
+
 void mlir::fp8::rankLaunches(const GemmConfig &config,
                              const tuning::KernelModel &model,
                              const tuning::Predictions &times,
@@ -14,7 +24,8 @@ void mlir::fp8::rankLaunches(const GemmConfig &config,
                              SmallVectorImpl<RankedConfig> &ranked) {
   auto add = [&](const tuning::Prediction &time, bool programmatic,
                  bool signalsAtWait) {
-    ranked.push_back({config, time, &model.getKernel()});
+    ranked.push_back({config, time, times.serial.total,
+                      getMean(time, times), &model.getKernel()});
     GemmConfig &added = ranked.back().config;
     added.programmatic = programmatic;
     added.signalsAtWait = signalsAtWait;
@@ -42,12 +53,13 @@ void mlir::fp8::rankLaunches(const GemmConfig &config,
   }
 }
 
-double mlir::fp8::getFastest(const tuning::KernelModel &model,
-                             const tuning::Predictions &times,
-                             LaunchChoice launch) {
-  double programmatic = times.programmatic.total, serial = times.serial.total;
+double mlir::fp8::getBestMean(const tuning::KernelModel &model,
+                              const tuning::Predictions &times,
+                              LaunchChoice launch) {
+  double programmatic = getMean(times.programmatic, times),
+         serial = times.serial.total;
   if (model.getKernel().warpgroups != 0)
-    programmatic = std::min(programmatic, times.early.total);
+    programmatic = std::min(programmatic, getMean(times.early, times));
   switch (launch) {
   case LaunchChoice::Serial:
     return serial;

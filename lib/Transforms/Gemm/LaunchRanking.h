@@ -15,9 +15,15 @@ void rankLaunches(const GemmConfig &config, const tuning::KernelModel &model,
                   const tuning::Predictions &times, LaunchChoice launch,
                   SmallVectorImpl<RankedConfig> &ranked);
 
-/// The time of the fastest launch that is ranked.
-double getFastest(const tuning::KernelModel &model,
-                  const tuning::Predictions &times, LaunchChoice launch);
+/// The mean time of three launches, in microseconds. Two follow a kernel of the
+/// library, beside whose end they run, and take `us`. One follows a kernel of
+/// another library, such as a quantisation, starts when that has ended, and
+/// takes `aloneUs`.
+double getMeanTime(double us, double aloneUs);
+
+/// The least mean time of the launches that are ranked.
+double getBestMean(const tuning::KernelModel &model,
+                   const tuning::Predictions &times, LaunchChoice launch);
 
 } // namespace mlir::fp8
 

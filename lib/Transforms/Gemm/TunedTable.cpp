@@ -2,6 +2,7 @@
 // Configurations that were the fastest where they were measured.
 
 #include "TunedTable.h"
+#include "LaunchRanking.h"
 #include "ShallowJSON.h"
 #include "fp8/Chip/Machine.h"
 
@@ -36,13 +37,19 @@ static bool readEntry(const llvm::json::Value &value, MLIRContext *context,
   entry = {extent("m"), extent("n"), extent("k"), {}, 0};
   auto config =
       object ? object->getString("config") : std::optional<StringRef>();
-  auto us = object ? object->getNumber("us") : std::optional<double>();
+  auto number = [&](StringRef key) {
+    return object ? object->getNumber(key) : std::optional<double>();
+  };
+  std::optional<double> us = number("us"), alone = number("alone_us");
   if (entry.m < 1 || entry.n < 1 || entry.k < 1 || !config || !us ||
-      !(*us > 0)) {
-    problem = "it needs m, n, k, config and us, more than 0 each";
+      !(*us > 0) || (alone && !(*alone > 0))) {
+    problem = "it needs m, n, k, config and us, and may have alone_us, more "
+              "than 0 each";
     return false;
   }
   entry.us = *us;
+  if (alone)
+    entry.meanUs = getMeanTime(*us, *alone);
   std::optional<GemmConfig> parsed = parseConfig(*config, context, problem);
   entry.config = parsed.value_or(GemmConfig());
   return parsed.has_value();
@@ -157,6 +164,11 @@ TunedTable::read(StringRef path, const chip::Chip &chip, MLIRContext *context,
   return result;
 }
 
+static bool hasColumnsOf(const TunedTable::Entry &entry,
+                         const GemmExtents &extents) {
+  return extents.batch == 1 && entry.n == extents.n && entry.k == extents.k;
+}
+
 SmallVector<const TunedTable::Entry *, 0>
 TunedTable::lookup(const GemmExtents &extents) const {
   auto hasAsMany = [&](const Entry &entry, int64_t rows) {
@@ -164,16 +176,29 @@ TunedTable::lookup(const GemmExtents &extents) const {
   };
   SmallVector<const Entry *, 0> found;
   for (const Entry &entry : entries)
-    if (extents.batch == 1 && entry.n == extents.n && entry.k == extents.k &&
-        hasAsMany(entry, 64))
+    if (hasColumnsOf(entry, extents) && hasAsMany(entry, 64))
       found.push_back(&entry);
-  // Tiles may have fewer than 64 rows where M has.
+  // Tiles may have fewer than 64 rows where M has. Of two that are as near the
+  // larger M is the safer: with fewer rows a kernel takes no longer.
   auto place = [&](const Entry *entry) {
-    return std::pair(extents.m < 64 && !hasAsMany(*entry, 8),
-                     std::abs(entry->m - extents.m));
+    return std::tuple(extents.m < 64 && !hasAsMany(*entry, 8),
+                      std::abs(entry->m - extents.m), entry->m < extents.m);
   };
   llvm::stable_sort(found, [&](const Entry *one, const Entry *other) {
     return place(one) < place(other);
+  });
+  return found;
+}
+
+SmallVector<const TunedTable::Entry *, 0>
+TunedTable::lookupFaster(const GemmExtents &extents, double meanUs) const {
+  SmallVector<const Entry *, 0> found;
+  for (const Entry &entry : entries)
+    if (hasColumnsOf(entry, extents) && entry.m > extents.m &&
+        entry.m <= 2 * extents.m && entry.meanUs && entry.meanUs < meanUs)
+      found.push_back(&entry);
+  llvm::stable_sort(found, [](const Entry *one, const Entry *other) {
+    return one->meanUs < other->meanUs;
   });
   return found;
 }

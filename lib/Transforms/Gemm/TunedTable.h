@@ -18,6 +18,8 @@ public:
     int64_t m, n, k;
     GemmConfig config;
     double us;
+    /// With the time alone, if that was measured (LaunchRanking.h); else 0.
+    double meanUs = 0;
   };
 
   /// Reads a file; reports what is wrong with it.
@@ -30,6 +32,11 @@ public:
   /// comes first; below M = 64 those with as many times 8 rows. None of a batch
   /// was measured.
   SmallVector<const Entry *, 0> lookup(const GemmExtents &extents) const;
+  /// The entries with the same N and K, and a larger M, up to twice as large,
+  /// whose mean time is known and less than `meanUs`, the best first: with fewer
+  /// rows a kernel takes no longer.
+  SmallVector<const Entry *, 0> lookupFaster(const GemmExtents &extents,
+                                             double meanUs) const;
 
   ArrayRef<Entry> getEntries() const { return entries; }
   /// Of the cost model with the built-in constants of the table's GPU; null if
