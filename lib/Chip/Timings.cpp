@@ -29,6 +29,15 @@ constexpr Timing kH200 = {
     /*signalUs=*/0.16,            // 0.25 of early, an earlier chooser
     /*constantUs=*/0.633,         // fit (1.6 of early, chooser)
     /*constantOfTwoUs=*/0.24,     // fit
+    /*ahead=*/
+    {
+        /*launchUs=*/1.13,    // fit
+        /*part=*/0.254,       // fit (0.105, chooser)
+        /*ofIdle=*/0.544,     // fit (0.6, chooser)
+        /*ofAgain=*/0.164,    // fit (0.05, chooser)
+        /*enoughIdle=*/0.333, // fit
+        /*ofShared=*/0.25,    // fit
+    },
     /*issue=*/
     {{
         /*Free*/ {0, 0},

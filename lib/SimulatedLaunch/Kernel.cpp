@@ -113,6 +113,16 @@ Outcome Kernel::launch(sim::Device &device, const std::string &entry,
   return outcome;
 }
 
+/// True if the kernel is told that arguments are constant.
+static bool tellsOfConstants(const launch::Manifest &manifest,
+                             const launch::LaunchPlan &plan) {
+  for (size_t i = 0; i < plan.parameters.size(); ++i)
+    if (std::holds_alternative<launch::ConstancySpec>(manifest.parameters[i]) &&
+        std::get<launch::BoundScalar>(plan.parameters[i]).value)
+      return true;
+  return false;
+}
+
 launch::Expected<Outcome> Kernel::run(sim::Device &device,
                                       const launch::Manifest &manifest,
                                       const launch::LaunchPlan &plan,
@@ -127,12 +137,8 @@ launch::Expected<Outcome> Kernel::run(sim::Device &device,
       std::any_of(manifest.arguments.begin(), manifest.arguments.end(),
                   [](const launch::ArgumentSpec &argument) {
                     return argument.access == launch::Access::Constant;
-                  });
-  config.asksForConstants = std::any_of(
-      manifest.parameters.begin(), manifest.parameters.end(),
-      [](const launch::ParameterSpec &parameter) {
-        return std::holds_alternative<launch::ConstancySpec>(parameter);
-      });
+                  }) ||
+      tellsOfConstants(manifest, plan);
   std::optional<uint64_t> records;
   sim::Variables variables;
   if (manifest.debugWaits) {

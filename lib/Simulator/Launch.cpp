@@ -101,7 +101,6 @@ private:
     launch.ctas = volume(config.grid);
     launch.clusterCtas = volume(config.cluster);
     launch.programmatic = config.programmatic;
-    launch.loadsEarly = config.asksForConstants;
     countPasses(launch, traces);
     const Costs costs(program, *timing());
     for (const Trace &trace : traces) {

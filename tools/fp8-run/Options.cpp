@@ -216,6 +216,13 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
                      " (default: the first that has the kernel's chip)")
       ->group(group)
       ->needs("--timing");
+  app.add_option("--written", options.written,
+                 "With --timing, an argument that the preceding kernel writes, "
+                 "so that a programmatic kernel waits for it (default: none)")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->group(group)
+      ->needs("--timing");
   app.add_option("--step-limit", options.simulation.stepLimit,
                  "Limit for the warp instructions of a run")
       ->check(anyUnsigned)

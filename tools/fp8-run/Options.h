@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fp8::run {
 
@@ -47,6 +48,9 @@ struct Options {
   unsigned schedules = 1;
   bool barriers = false; ///< tell what every mbarrier saw
   std::string tracePath; ///< for the accesses to mbarriers; empty: not kept
+  /// Arguments that the preceding kernel writes, where a time is predicted. All
+  /// others are constant in the launch.
+  std::vector<std::string> written;
 };
 
 /// Parses the command line. Nothing when the program should end at once, with

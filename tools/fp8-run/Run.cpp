@@ -158,9 +158,12 @@ private:
     log << prefix << "timing: " << microseconds(time.microseconds)
         << " us predicted, " << microseconds(time.launchUs)
         << " of them the launch; " << static_cast<int64_t>(time.cycles)
-        << " cycles at " << microseconds(time.gigahertz) << " GHz; engine '"
-        << most->first << "' works for " << static_cast<int>(100 * most->second)
-        << " % of them\n";
+        << " cycles at " << microseconds(time.gigahertz) << " GHz";
+    if (time.aheadUs != 0)
+      log << ", " << microseconds(time.aheadUs)
+          << " us of them before the preceding kernel has ended";
+    log << "; engine '" << most->first << "' works for "
+        << static_cast<int>(100 * most->second) << " % of them\n";
     if (time.spills)
       log << prefix << "timing: ptxas is expected to spill: line "
           << time.registers.ptxLine << " of the PTX needs "

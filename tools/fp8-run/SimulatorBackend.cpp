@@ -7,6 +7,7 @@
 #include "fp8/Chip/Chip.h"
 #include "fp8/Chip/Timing.h"
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -24,6 +25,26 @@ std::string traceOf(const launch::LaunchPlan &plan) {
                                        : nullptr);
   }
   return line.dump() + "\n";
+}
+
+bool isNamed(const std::vector<std::string> &names, const std::string &name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// The plan of a launch behind a kernel that writes the arguments with these
+/// names alone: the kernel is told that others are constant.
+launch::LaunchPlan behindWriterOf(const std::vector<std::string> &written,
+                                  const launch::Manifest &manifest,
+                                  launch::LaunchPlan plan) {
+  for (size_t i = 0; i < plan.parameters.size(); ++i)
+    if (const auto *constancy =
+            std::get_if<launch::ConstancySpec>(&manifest.parameters[i]))
+      std::get<launch::BoundScalar>(plan.parameters[i]).value = std::none_of(
+          constancy->arguments.begin(), constancy->arguments.end(),
+          [&](unsigned argument) {
+            return isNamed(written, manifest.arguments[argument].name);
+          });
+  return plan;
 }
 
 class SimulatorBackend : public Backend {
@@ -51,6 +72,13 @@ public:
 
   std::optional<launch::Error>
   checkKernel(const launch::Manifest &manifest) const override {
+    for (const std::string &name : options.written)
+      if (std::none_of(manifest.arguments.begin(), manifest.arguments.end(),
+                       [&](const launch::ArgumentSpec &argument) {
+                         return argument.name == name;
+                       }))
+        return launch::Error{"the kernel has no argument '" + name +
+                             "', which --written names"};
     return kernel.check(manifest);
   }
 
@@ -94,9 +122,13 @@ private:
 Outcome SimulatorBackend::launch(const launch::Manifest &manifest,
                                  const launch::LaunchPlan &plan,
                                  unsigned schedule) {
-  return simulate(options, schedule, traceOf(plan),
+  const launch::LaunchPlan told =
+      options.simulation.timing
+          ? behindWriterOf(options.written, manifest, plan)
+          : plan;
+  return simulate(options, schedule, traceOf(told),
                   [&](const sim::Options &simulation) {
-                    return kernel.run(device, manifest, plan, simulation);
+                    return kernel.run(device, manifest, told, simulation);
                   });
 }
 } // namespace

@@ -23,6 +23,7 @@ static void addPrediction(nlohmann::ordered_json &line,
                           const sim::KernelTime &time) {
   line["predicted_us"] = time.microseconds;
   line["predicted_launch_us"] = time.launchUs;
+  line["predicted_ahead_us"] = time.aheadUs;
   line["predicted_cycles"] = time.cycles;
   line["predicted_ghz"] = time.gigahertz;
   line["registers_needed"] = time.registers.needed;

@@ -55,6 +55,18 @@ struct TensorMemoryTiming {
   double allocateCycles; ///< an allocation, and a release
 };
 
+/// A kernel that multiplies before the preceding one has ended.
+struct AheadTiming {
+  double launchUs; ///< from that one's end to its first instruction
+  /// The part of its cycles that is ahead: `part`, and `ofIdle` of the part of
+  /// the SMs' time in which they have no CTA and memory has room; less
+  /// `ofAgain` of the part of the loads that others have made before, which
+  /// CTAs that do not run in step wait for, and less `ofShared` of the part of
+  /// the cycles in which shared memory works. From `enoughIdle` on nobody waits
+  /// for loads.
+  double part, ofIdle, ofAgain, enoughIdle, ofShared;
+};
+
 /// Cycles are those of the SM at its boost clock; bytes are per cycle.
 struct Timing {
   const char *name;
@@ -75,6 +87,7 @@ struct Timing {
   /// products; and that, if this one then loads constants early: where one
   /// warpgroup multiplies, and where several do.
   double signalUs, constantUs, constantOfTwoUs;
+  AheadTiming ahead;
   std::array<IssueCost, kIssueClasses> issue;
   /// From the completion of a phase to the first instruction behind a wait; and
   /// from an arrival to its effect, in the CTA and in another.

@@ -78,9 +78,6 @@ struct LaunchConfig {
   /// It may read what is constant before that kernel has ended, and reads are
   /// not told apart.
   bool readsConstants = false;
-  /// It is told at each launch whether arguments are constant. --timing takes
-  /// them to be so.
-  bool asksForConstants = false;
   /// %envreg0 to %envreg31 (PTX ISA 10.33), which the driver defines. For a
   /// cooperative launch of CUDA, 1 and 2 are the high and the low half of the
   /// address of 8 zero bytes, with which the grid synchronises.

@@ -77,6 +77,8 @@ TimingHooks::Action TimingHooks::actionOf(const Inst &inst) {
     return &TimingHooks::meetNamed;
   if (text.opcode == "griddepcontrol" && has(text, "launch_dependents"))
     return &TimingHooks::add<TraceEvent::Kind::StartNext>;
+  if (text.opcode == "griddepcontrol" && has(text, "wait"))
+    return &TimingHooks::add<TraceEvent::Kind::GridWait>;
   if (text.opcode == "wgmma" && has(text, "mma_async"))
     return &TimingHooks::startProduct;
   if (text.opcode == "wgmma" && has(text, "wait_group"))

@@ -3,6 +3,7 @@
 // The engines, and the warps that feed them.
 
 #include "Timing/Replay.h"
+#include "Timing/Ahead.h"
 #include "Timing/Clock.h"
 #include "Timing/Engines.h"
 #include "Timing/MemoryShares.h"
@@ -39,6 +40,7 @@ private:
   double end = 0;
   /// When the dependent kernel may start, and the first product.
   double nextStarts = 1e300, firstProduct = 1e300;
+  Ahead ahead;
 
   double loadLatency(const TraceEvent &event) const {
     return event.count
@@ -48,7 +50,7 @@ private:
   void runWarp(uint32_t index, double until);
   bool execute(uint32_t warp, uint32_t inst, double until);
   bool handle(uint32_t warp, const TraceEvent &event);
-  void arrive(uint32_t phase, double at);
+  void arrive(const WarpState &warp, uint32_t phase, double at);
   double load(WarpState &warp, Multiprocessor &sm, const TraceEvent &event);
   void startProduct(uint32_t warp, const TraceEvent &event);
   double productCycles(const TraceEvent &event) const;
@@ -62,7 +64,8 @@ private:
   KernelTime result() const;
   double overlap(double all, double memory) const;
   double lastWaveCycles(uint64_t ctas) const;
-  double earlyUs() const;
+  Ahead getAhead() const;
+  void noteProduct(const WarpState &warp);
 };
 
 Replayer::Replayer(const Trace &trace, const Costs &costs,
@@ -87,9 +90,10 @@ Replayer::Replayer(const Trace &trace, const Costs &costs,
       ++phases[event.phase].pending;
 }
 
-void Replayer::arrive(uint32_t number, double at) {
+void Replayer::arrive(const WarpState &warp, uint32_t number, double at) {
   Phase &phase = phases[number];
   phase.time = std::max(phase.time, at);
+  phase.isBehindGridWait |= warp.isBehindGridWait;
   if (--phase.pending)
     return;
   for (uint32_t waiter : phase.waiters)
@@ -120,8 +124,15 @@ double Replayer::load(WarpState &warp, Multiprocessor &sm,
              : std::max(l2, dram);
 }
 
+void Replayer::noteProduct(const WarpState &warp) {
+  if (warp.clock >= firstProduct)
+    return;
+  firstProduct = warp.clock;
+  ahead.multiplies = !warp.isBehindGridWait;
+}
+
 void Replayer::startProduct(uint32_t index, const TraceEvent &event) {
-  firstProduct = std::min(firstProduct, warps[index].clock);
+  noteProduct(warps[index]);
   Products &group = groupOf(index);
   if (group.all.size() < event.count)
     group.all.resize(event.count);
@@ -168,7 +179,7 @@ void Replayer::startTensorWork(uint32_t index, const TraceEvent &event) {
   const uint32_t last = event.pair ? cta | 1u : cta;
   const bool multiplies = event.kind == TraceEvent::Kind::TensorMma;
   if (multiplies)
-    firstProduct = std::min(firstProduct, warp.clock);
+    noteProduct(warp);
   double at = warp.clock;
   for (uint32_t n = first; multiplies && n <= last; ++n)
     at = std::max({at, sms[n].tensor.free, sms[n].tensorCopies.free});
@@ -201,8 +212,9 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
   Multiprocessor &sm = sms[trace.warps[index].cta];
   switch (event.kind) {
   case TraceEvent::Kind::Arrive:
-    arrive(event.phase, std::max(warp.clock, warp.waitedFor) +
-                            (event.isRemote ? t.remoteCycles : t.arriveCycles));
+    arrive(warp, event.phase,
+           std::max(warp.clock, warp.waitedFor) +
+               (event.isRemote ? t.remoteCycles : t.arriveCycles));
     break;
   case TraceEvent::Kind::Wait: {
     Phase &phase = phases[event.phase];
@@ -213,13 +225,15 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
     }
     if (phase.time > warp.clock)
       warp.clock = phase.time + t.wakeCycles;
+    warp.isBehindGridWait |= phase.isBehindGridWait;
     break;
   }
   case TraceEvent::Kind::Load:
-    arrive(event.phase, load(warp, sm, event));
+    ahead.loads |= !warp.isBehindGridWait;
+    arrive(warp, event.phase, load(warp, sm, event));
     break;
   case TraceEvent::Kind::Remote:
-    arrive(event.phase,
+    arrive(warp, event.phase,
            sm.remote.take(warp.clock, event.bytes / t.remoteBytes) +
                t.remoteLatencyCycles);
     break;
@@ -236,6 +250,9 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
     break;
   case TraceEvent::Kind::StartNext:
     nextStarts = std::min(nextStarts, warp.clock);
+    break;
+  case TraceEvent::Kind::GridWait:
+    warp.isBehindGridWait = true;
     break;
   case TraceEvent::Kind::Mma:
     startProduct(index, event);
@@ -254,7 +271,7 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
     break;
   case TraceEvent::Kind::Commit:
     if (event.phase != TraceEvent::kNoPhase)
-      arrive(event.phase,
+      arrive(warp, event.phase,
              std::max(warp.clock, warp.started) +
                  (event.isRemote ? t.remoteCycles : t.arriveCycles));
     break;
@@ -339,21 +356,13 @@ double Replayer::lastWaveCycles(uint64_t ctas) const {
   return Replayer(trace, costs, t, rest).run()->cycles;
 }
 
-/// What a programmatic launch saves. Behind a signal in front of the products
-/// the next kernel's CTAs are there when this one's end, and have loaded what
-/// is constant.
-double Replayer::earlyUs() const {
-  if (!launch.programmatic)
-    return 0;
-  if (nextStarts >= firstProduct)
-    return t.earlyUs;
-  if (!launch.loadsEarly)
-    return t.earlyUs + t.signalUs;
+Ahead Replayer::getAhead() const {
+  Ahead all = ahead;
+  all.signals = nextStarts < firstProduct;
   auto multiplies = [](const Products &group) { return !group.all.empty(); };
   double groupsOfAll = std::count_if(groups.begin(), groups.end(), multiplies);
-  return t.earlyUs + (groupsOfAll > double(launch.clusterCtas)
-                          ? t.constantOfTwoUs
-                          : t.constantUs);
+  all.hasGroups = groupsOfAll > double(launch.clusterCtas);
+  return all;
 }
 
 KernelTime Replayer::result() const {
@@ -380,12 +389,19 @@ KernelTime Replayer::result() const {
       {"shared", sm.shared.busy / last}};
   if (t.tensorMemory.transferBytes)
     time.engines.push_back({"transfer", sm.transfers.front().busy / last});
-  time.launchUs = t.launchUs - earlyUs() +
-                  (launch.clusterCtas > 1 && trace.meets ? t.clusterUs : 0);
+  const Ahead did = getAhead();
+  time.launchUs = launchUs(t, launch.programmatic, did,
+                           launch.clusterCtas > 1 && trace.meets);
   setClock(
       time, t,
       (sm.tensor.busy + t.l2Power * sm.l2.busy + t.dramPower * sm.dram.busy) /
           last);
+  if (launch.programmatic && did.signals && did.multiplies) {
+    AheadShares shares{0, 0, sm.shared.busy / last, sm.dram.busy / last};
+    setLoad(shares, t, trace, launch, memory.getResident());
+    time.aheadUs = partAhead(t, shares) * (time.microseconds - time.launchUs);
+    time.microseconds -= time.aheadUs;
+  }
   return time;
 }
 

@@ -26,7 +26,6 @@ struct TracedLaunch {
   uint32_t passes = 1;
   double ctasOfMost = 0;
   bool programmatic = false;
-  bool loadsEarly = false; ///< constants, before the preceding kernel ends
 };
 
 /// The time of the launch; an empty optional if a wait of the trace never ends.

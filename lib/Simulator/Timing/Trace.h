@@ -33,6 +33,7 @@ struct TraceEvent {
     TransferWait, ///< until the warp's transfers have ended
     Allocate,     ///< tensor memory, or free it
     StartNext,    ///< let the dependent kernel start
+    GridWait,     ///< until the preceding kernel has ended
   };
   static constexpr uint32_t kNoPhase = ~uint32_t(0);
   Kind kind = Kind::Arrive;

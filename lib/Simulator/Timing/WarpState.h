@@ -12,8 +12,9 @@
 namespace fp8::sim {
 
 struct Phase {
-  uint32_t pending = 0; ///< arrivals that have not been given a time
-  double time = 0;      ///< of the latest that have
+  uint32_t pending = 0;          ///< arrivals that have not been given a time
+  double time = 0;               ///< of the latest that have
+  bool isBehindGridWait = false; ///< an arrival is
   std::vector<uint32_t> waiters;
 };
 
@@ -21,8 +22,8 @@ struct WarpState {
   size_t step = 0;
   double clock = 0;
   bool blocked = false;
-  bool waited = false;       ///< it was blocked by the event it is at
-  std::vector<double> ready; ///< by register
+  bool isBehindGridWait = false; ///< it, or what it has waited for
+  std::vector<double> ready;     ///< by register
   struct Store {
     double read, done;
   };

@@ -29,6 +29,13 @@ void fp8::sim::countPasses(TracedLaunch &launch,
             : std::min(launch.ctasOfMost, kSecondCluster * ctas);
 }
 
+double fp8::sim::meanPasses(const TracedLaunch &launch) {
+  // Where CTAs make one pass, those that store less have one, too.
+  return launch.passes == 1
+             ? 1
+             : launch.passes - 1 + launch.ctasOfMost / double(launch.ctas);
+}
+
 double fp8::sim::wavesCycles(const TracedLaunch &launch, uint64_t resident,
                              uint32_t passes, double first, double rest) {
   const uint64_t waves = launch.ctas / resident,

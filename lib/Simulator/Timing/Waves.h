@@ -19,6 +19,9 @@ constexpr double kSecondCluster = 0.4;
 /// tell how many passes the CTAs make in the mean.
 void countPasses(TracedLaunch &launch, const std::deque<Trace> &traces);
 
+/// The passes of a CTA, in the mean.
+double meanPasses(const TracedLaunch &launch);
+
 /// Cycles of a launch of as many CTAs as the `resident` that run at a time, or
 /// of more. Waves that are full follow one another.
 /// `first` and `rest`: what a CTA of the first wave takes, and of the last,

@@ -121,46 +121,6 @@ TEST_F(ReplayTest, AWaitThatNothingEndsHasNoTime) {
   EXPECT_FALSE(replay(trace, additions.costs(), h200(), launch));
 }
 
-TEST_F(ReplayTest, AProgrammaticLaunchIsShorter) {
-  addWarps(1);
-  trace.addInstruction(0, 1);
-  auto us = [&] {
-    return replay(trace, additions.costs(), h200(), launch)->microseconds;
-  };
-  double serial = us();
-  launch.programmatic = true;
-  EXPECT_DOUBLE_EQ(serial - us(), h200().earlyUs);
-}
-
-TEST_F(ReplayTest, ASignalInFrontOfTheProductsSavesMore) {
-  addWarps(1);
-  TraceEvent product = event(TraceEvent::Kind::Mma);
-  product.rows = product.columns = 64;
-  product.count = 1;
-  auto addSignal = [&] { trace.add(0, event(TraceEvent::Kind::StartNext)); };
-  auto launchUs = [&] {
-    return replay(trace, additions.costs(), h200(), launch)->launchUs;
-  };
-  launch.programmatic = true;
-  trace.addInstruction(0, 1);
-  trace.add(0, product);
-  double none = launchUs();
-  EXPECT_DOUBLE_EQ(none, h200().launchUs - h200().earlyUs);
-  trace.addInstruction(0, 1);
-  addSignal();
-  EXPECT_DOUBLE_EQ(launchUs(), none) << "behind the product";
-  trace = Trace();
-  addWarps(1);
-  addSignal();
-  trace.addInstruction(0, 1);
-  trace.add(0, product);
-  EXPECT_DOUBLE_EQ(launchUs(), none - h200().signalUs);
-  launch.loadsEarly = true;
-  EXPECT_DOUBLE_EQ(launchUs(), none - h200().constantUs);
-  launch.programmatic = false;
-  EXPECT_DOUBLE_EQ(launchUs(), h200().launchUs);
-}
-
 TEST_F(ReplayTest, AllSmsShareWhatStoresAreGiven) {
   addWarps(1);
   TraceEvent store = event(TraceEvent::Kind::Store);
