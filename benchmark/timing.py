@@ -109,6 +109,11 @@ def predict(options, row, folder, written=()):
     return json.loads(line)["predicted_us"]
 
 
+def written_in(path):
+    """What the kernel in front counts as writing in a survey: those of older surveys waited for A, as they do behind one that writes it."""
+    return ["a"] if chooser.waited_for_a(path) else []
+
+
 def ranks(values):
     """The place of each, from 0; equal ones share the mean of theirs."""
     ordered = sorted(values)
@@ -189,8 +194,7 @@ def main():
     rows = rows[:options.rows]
     if not rows:
         inputs.fail(options.results, "has no right measurement of ours in the half '%s'" % options.half, inputs.RESULTS)
-    # Kernels of older surveys waited for A, as behind a kernel that writes it.
-    written = ["a"] if chooser.waited_for_a(options.results) else []
+    written = written_in(options.results)
     errors, found = [], []
     print("| M | N | K | configuration | measured us | predicted us | error |\n|--:|--:|--:|--|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as folder:

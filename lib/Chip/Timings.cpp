@@ -11,6 +11,16 @@ namespace {
 // docs/Chooser.md, measured on an H200. "published": microbenchmarks of H100
 // and H800 GPUs (docs/Timing.md). "fit": fitted to half of the shapes that
 // docs/Timing.md names, from the value in parentheses.
+constexpr AheadTiming kHopperAhead = {
+    /*launchUs=*/1.13,       // fit
+    /*part=*/0.254,          // fit (0.105, chooser)
+    /*ofIdle=*/0.544,        // fit (0.6, chooser)
+    /*ofAgain=*/0.164,       // fit (0.05, chooser)
+    /*enoughIdle=*/0.333,    // fit
+    /*ofShared=*/0.25,       // fit
+    /*dramBytesPerNs=*/4360, // measured: no kernel of two surveys had more
+};
+
 constexpr Timing kH200 = {
     /*name=*/"NVIDIA H200",
     /*multiprocessors=*/132,      // sheet
@@ -29,15 +39,7 @@ constexpr Timing kH200 = {
     /*signalUs=*/0.16,            // 0.25 of early, an earlier chooser
     /*constantUs=*/0.633,         // fit (1.6 of early, chooser)
     /*constantOfTwoUs=*/0.24,     // fit
-    /*ahead=*/
-    {
-        /*launchUs=*/1.13,    // fit
-        /*part=*/0.254,       // fit (0.105, chooser)
-        /*ofIdle=*/0.544,     // fit (0.6, chooser)
-        /*ofAgain=*/0.164,    // fit (0.05, chooser)
-        /*enoughIdle=*/0.333, // fit
-        /*ofShared=*/0.25,    // fit
-    },
+    /*ahead=*/kHopperAhead,
     /*issue=*/
     {{
         /*Free*/ {0, 0},
@@ -99,11 +101,12 @@ constexpr Timing kH200 = {
 constexpr Timing kH100 = [] {
   Timing timing = kH200;
   timing.name = "NVIDIA H100";
-  timing.powerSlope = 0.4;        // fit
-  timing.warmingUs = 13;          // fit
-  timing.launchUs = 2;            // fit
-  timing.dramLatencyCycles = 526; // fit
-  timing.dramBytesOfOne = 515;    // fit
+  timing.powerSlope = 0.4;            // fit
+  timing.warmingUs = 13;              // fit
+  timing.launchUs = 2;                // fit
+  timing.dramLatencyCycles = 526;     // fit
+  timing.dramBytesOfOne = 515;        // fit
+  timing.ahead.dramBytesPerNs = 3060; // measured, the most, A waited for
   // fit (published: 3.02 to 3.17 TB/s to all SMs; with the norm this is 3.09)
   timing.dramBytes = 2230;
   return timing;
@@ -131,12 +134,13 @@ constexpr Timing kB200 = [] {
   // long if nothing else takes less
   timing.dramBytes =
       148 / (148 * 1.965 / 7100 / 1.36 - 1 / timing.dramBytesOfOne);
-  timing.storeBytesOfOne = 31;       // published: a B300
-  timing.storeBytes = 148 * 20;      // published: 52 cycles for a KiB
-  timing.storeLatencyCycles = 300;   // assumed; published: 209, alone
-  timing.multiplyAdds = 8192;        // published
-  timing.productCycles = 0;          // published
-  timing.productLatencyCycles = 108; // published: 136 with commit and wait
+  timing.ahead.dramBytesPerNs = 7260; // published: the most
+  timing.storeBytesOfOne = 31;        // published: a B300
+  timing.storeBytes = 148 * 20;       // published: 52 cycles for a KiB
+  timing.storeLatencyCycles = 300;    // assumed; published: 209, alone
+  timing.multiplyAdds = 8192;         // published
+  timing.productCycles = 0;           // published
+  timing.productLatencyCycles = 108;  // published: 136 with commit and wait
   timing.tensorMemory = {
       /*leastRows=*/128,           // published: 64 rows take as long
       /*pairCycles=*/3,            // published: 1 to 3

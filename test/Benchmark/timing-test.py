@@ -58,6 +58,12 @@ class Rows(unittest.TestCase):
         rows = [(1, 2, 3, "a", 10.0), (1, 2, 3, "b", 50.0), (1, 2, 3, "c", 60.0)]
         self.assertEqual(timing.replace_long(rows, [(1, 2, 3, "a", 41.0), (1, 2, 3, "b", 45.0)]), [rows[0], (1, 2, 3, "b", 45.0)])
 
+    def test_kernels_of_older_surveys_waited_for_a(self):
+        folder = os.path.dirname(self.SURVEY)
+        self.assertEqual(timing.written_in(self.SURVEY % "h200"), ["a"])
+        self.assertEqual(timing.written_in(os.path.join(folder, "2026-11-30-h200-fit.csv")), ["a"])
+        self.assertEqual(timing.written_in(os.path.join(folder, "2026-11-30-h200-early-a.csv")), [])
+
     def test_names_of_configurations(self):
         self.assertEqual(timing.config_of("64x16-k2-early"), "tile = 64 x 16 x 128, split_k = 2, launch = programmatic")
         self.assertEqual(timing.config_of("tile = 64 x 16 x 128, edge = first"), "tile = 64 x 16 x 128, edge = first")

@@ -168,6 +168,31 @@ void addDeviceOptions(CLI::App &app, Options &options) {
       ->group(group);
 }
 
+void addTimingOptions(CLI::App &app, Options &options,
+                      const std::string &group) {
+  app.add_flag("--timing", options.simulation.timing,
+               "Predict the kernel's time on the GPU of its chip instead of "
+               "computing: two clusters run, without values, and nothing is "
+               "judged (docs/Timing.md)")
+      ->group(group)
+      ->excludes("--multiprocessors")
+      ->excludes("--dump")
+      ->excludes("--timeline")
+      ->excludes("--launch");
+  app.add_option("--gpu", options.simulation.timedGpu,
+                 "With --timing, the GPU: " + chip::getTimedGpus() +
+                     " (default: the first that has the kernel's chip)")
+      ->group(group)
+      ->needs("--timing");
+  app.add_option("--written", options.written,
+                 "With --timing, an argument that the preceding kernel writes, "
+                 "so that a programmatic kernel waits for it (default: none)")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->group(group)
+      ->needs("--timing");
+}
+
 void addSimulatorOptions(CLI::App &app, Options &options) {
   const std::string group = "Simulator";
   options.simulation.names = {"--multiprocessors", "--resident-clusters",
@@ -202,27 +227,7 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
                  "nothing but the time")
       ->check(inRange(0u, 1024u))
       ->group(group);
-  app.add_flag("--timing", options.simulation.timing,
-               "Predict the kernel's time on the GPU of its chip instead of "
-               "computing: two clusters run, without values, and nothing is "
-               "judged (docs/Timing.md)")
-      ->group(group)
-      ->excludes("--multiprocessors")
-      ->excludes("--dump")
-      ->excludes("--timeline")
-      ->excludes("--launch");
-  app.add_option("--gpu", options.simulation.timedGpu,
-                 "With --timing, the GPU: " + chip::getTimedGpus() +
-                     " (default: the first that has the kernel's chip)")
-      ->group(group)
-      ->needs("--timing");
-  app.add_option("--written", options.written,
-                 "With --timing, an argument that the preceding kernel writes, "
-                 "so that a programmatic kernel waits for it (default: none)")
-      ->type_name("NAME")
-      ->delimiter(',')
-      ->group(group)
-      ->needs("--timing");
+  addTimingOptions(app, options, group);
   app.add_option("--step-limit", options.simulation.stepLimit,
                  "Limit for the warp instructions of a run")
       ->check(anyUnsigned)

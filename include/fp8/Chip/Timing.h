@@ -65,6 +65,9 @@ struct AheadTiming {
   /// the cycles in which shared memory works. From `enoughIdle` on nobody waits
   /// for loads.
   double part, ofIdle, ofAgain, enoughIdle, ofShared;
+  /// What memory delivers at most: kernels that follow one another without a
+  /// pause take no less.
+  double dramBytesPerNs;
 };
 
 /// Cycles are those of the SM at its boost clock; bytes are per cycle.

@@ -51,3 +51,22 @@ double fp8::sim::partAhead(const chip::Timing &t, const AheadShares &shares) {
          t.ahead.ofAgain * shares.again * inStep -
          t.ahead.ofShared * shares.shared;
 }
+
+/// What the bytes take in memory.
+static double leastUs(const fp8::chip::Timing &t, const Trace &trace) {
+  double bytes = 0;
+  for (const Trace::Buffer &buffer : trace.buffers)
+    if (buffer.loaded || buffer.stored)
+      bytes += double(buffer.bytes);
+  return bytes / t.ahead.dramBytesPerNs / 1e3;
+}
+
+void fp8::sim::takeAhead(KernelTime &time, const chip::Timing &t,
+                         const Trace &trace, const TracedLaunch &launch,
+                         double resident, AheadShares shares) {
+  setLoad(shares, t, trace, launch, resident);
+  const double us = time.microseconds;
+  time.aheadUs = std::min(partAhead(t, shares) * (us - time.launchUs),
+                          std::max(us - leastUs(t, trace), 0.0));
+  time.microseconds -= time.aheadUs;
+}

@@ -36,9 +36,14 @@ void setLoad(AheadShares &shares, const chip::Timing &t, const Trace &trace,
 double launchUs(const chip::Timing &t, bool isProgrammatic, const Ahead &ahead,
                 bool meets);
 
-/// The part of the cycles that is ahead. It is negative where CTAs that do not
-/// run in step lose more than that.
+/// The part of a kernel's cycles that is ahead. It is negative where CTAs that
+/// do not run in step lose more than that.
 double partAhead(const chip::Timing &t, const AheadShares &shares);
+
+/// Takes what is ahead off the time, down to what the bytes of the buffers that
+/// the launch loads or stores take in memory. `shares`: of the engines.
+void takeAhead(KernelTime &time, const chip::Timing &t, const Trace &trace,
+               const TracedLaunch &launch, double resident, AheadShares shares);
 
 } // namespace fp8::sim
 

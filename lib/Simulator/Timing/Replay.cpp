@@ -47,6 +47,9 @@ private:
                ? t.issue[size_t(fp8::chip::IssueClass::GlobalLoad)].latency
                : t.l1LatencyCycles;
   }
+  double arrivalCycles(const TraceEvent &event) const {
+    return event.isRemote ? t.remoteCycles : t.arriveCycles;
+  }
   void runWarp(uint32_t index, double until);
   bool execute(uint32_t warp, uint32_t inst, double until);
   bool handle(uint32_t warp, const TraceEvent &event);
@@ -56,6 +59,7 @@ private:
   double productCycles(const TraceEvent &event) const;
   double multiply(Multiprocessor &sm, double at, const TraceEvent &event);
   void startTensorWork(uint32_t warp, const TraceEvent &event);
+  void transfer(uint32_t warp, const TraceEvent &event);
   bool waitForProducts(uint32_t warp, const TraceEvent &event);
   Products &groupOf(uint32_t warp) {
     return groups[trace.warps[warp].cta * 8 +
@@ -206,6 +210,15 @@ bool Replayer::waitForProducts(uint32_t index, const TraceEvent &event) {
   return true;
 }
 
+void Replayer::transfer(uint32_t index, const TraceEvent &event) {
+  WarpState &warp = warps[index];
+  std::vector<Queue> &transfers = sms[trace.warps[index].cta].transfers;
+  warp.transferred =
+      transfers[trace.warps[index].id % transfers.size()].take(
+          warp.clock, event.bytes / t.tensorMemory.transferBytes) +
+      t.tensorMemory.transferLatencyCycles;
+}
+
 /// False where the warp must wait for others.
 bool Replayer::handle(uint32_t index, const TraceEvent &event) {
   WarpState &warp = warps[index];
@@ -213,8 +226,7 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
   switch (event.kind) {
   case TraceEvent::Kind::Arrive:
     arrive(warp, event.phase,
-           std::max(warp.clock, warp.waitedFor) +
-               (event.isRemote ? t.remoteCycles : t.arriveCycles));
+           std::max(warp.clock, warp.waitedFor) + arrivalCycles(event));
     break;
   case TraceEvent::Kind::Wait: {
     Phase &phase = phases[event.phase];
@@ -272,14 +284,10 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
   case TraceEvent::Kind::Commit:
     if (event.phase != TraceEvent::kNoPhase)
       arrive(warp, event.phase,
-             std::max(warp.clock, warp.started) +
-                 (event.isRemote ? t.remoteCycles : t.arriveCycles));
+             std::max(warp.clock, warp.started) + arrivalCycles(event));
     break;
   case TraceEvent::Kind::Transfer:
-    warp.transferred =
-        sm.transfers[trace.warps[index].id % sm.transfers.size()].take(
-            warp.clock, event.bytes / t.tensorMemory.transferBytes) +
-        t.tensorMemory.transferLatencyCycles;
+    transfer(index, event);
     break;
   case TraceEvent::Kind::TransferWait:
     // ptxas lets each use wait for its own load; others learn of all of them.
@@ -357,12 +365,10 @@ double Replayer::lastWaveCycles(uint64_t ctas) const {
 }
 
 Ahead Replayer::getAhead() const {
-  Ahead all = ahead;
-  all.signals = nextStarts < firstProduct;
   auto multiplies = [](const Products &group) { return !group.all.empty(); };
-  double groupsOfAll = std::count_if(groups.begin(), groups.end(), multiplies);
-  all.hasGroups = groupsOfAll > double(launch.clusterCtas);
-  return all;
+  const auto all = std::count_if(groups.begin(), groups.end(), multiplies);
+  return {nextStarts<firstProduct, ahead.loads, ahead.multiplies, uint64_t(all)>
+              launch.clusterCtas};
 }
 
 KernelTime Replayer::result() const {
@@ -396,12 +402,9 @@ KernelTime Replayer::result() const {
       time, t,
       (sm.tensor.busy + t.l2Power * sm.l2.busy + t.dramPower * sm.dram.busy) /
           last);
-  if (launch.programmatic && did.signals && did.multiplies) {
-    AheadShares shares{0, 0, sm.shared.busy / last, sm.dram.busy / last};
-    setLoad(shares, t, trace, launch, memory.getResident());
-    time.aheadUs = partAhead(t, shares) * (time.microseconds - time.launchUs);
-    time.microseconds -= time.aheadUs;
-  }
+  if (launch.programmatic && did.signals && did.multiplies)
+    takeAhead(time, t, trace, launch, memory.getResident(),
+              {0, 0, sm.shared.busy / last, sm.dram.busy / last});
   return time;
 }
 

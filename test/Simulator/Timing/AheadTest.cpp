@@ -136,6 +136,24 @@ TEST_F(AheadTest, IdleSMsSaveMoreAndBytesReadAgainLess) {
   EXPECT_LT(part(0, 0, 0.5, 0), least);
 }
 
+TEST_F(AheadTest, MemoryIsNoFaster) {
+  addWarps(5);
+  signal(4);
+  const TraceEvent copy = load(1 << 16);
+  trace.add(1, copy);
+  trace.add(0, event(TraceEvent::Kind::Wait, copy.phase));
+  multiply(0);
+  trace.buffer(1 << 30, 1 << 16); // which nothing reads
+  const KernelTime free = time();
+  const double us = free.microseconds + free.aheadUs;
+  chip::Timing slow = h200();
+  slow.ahead.dramBytesPerNs = (1 << 16) / (us * 1e3) / 0.99;
+  const KernelTime bound = *replay(trace, additions.costs(), slow, launch);
+  EXPECT_NEAR(bound.microseconds, 0.99 * us, 1e-9);
+  slow.ahead.dramBytesPerNs /= 2;
+  EXPECT_EQ(replay(trace, additions.costs(), slow, launch)->aheadUs, 0);
+}
+
 /// As at the edge of the output.
 TEST_F(AheadTest, ACtaThatStoresLessIsNoIdleSM) {
   addWarps(1);
