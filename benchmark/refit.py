@@ -116,6 +116,8 @@ def fit(options):
     measured = {shape: measured[shape] for shape in sorted(measured) if min(measured[shape].values()) <= options.most_us}
     if len(measured) < 2:
         inputs.fail(options.csv, "has right measurements of ours on %d rows, of 2 or more that a fit needs" % len(measured), inputs.RESULTS)
+    if chooser.waited_for_a(options.csv):  # the model predicts kernels that do not
+        measured = chooser.without_wait(measured, chooser.rank(options.fp8_opt, list(measured), options.chip, options.machine, scales=options.scales))
     fitted, held_out = ({shape: measured[shape] for shape in list(measured)[start::2]} for start in (0, 1))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "machine.json")

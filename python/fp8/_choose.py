@@ -29,6 +29,8 @@ class Choice:
         terms: of the prediction, in microseconds, by the names that docs/Chooser.md explains; empty without a prediction.
         machine: the GPU whose constants the cost model uses.
         reason: in words, with the candidate that comes next.
+        predicted_alone_us: microseconds of a launch that starts when the preceding kernel has ended, as behind a kernel of another library. The
+            choice counts both (docs/Chooser.md, "Alone").
     """
 
     config: str | None
@@ -37,6 +39,7 @@ class Choice:
     terms: Mapping[str, float] = field(hash=False)
     machine: str
     reason: str
+    predicted_alone_us: float | None = None
 
     def __str__(self) -> str:
         predicted = "" if self.predicted_us is None else f", {self.predicted_us:.2f} us on {self.machine}"
@@ -108,4 +111,5 @@ def choose(m: int, n: int, k: int, spec: GemmSpec = GemmSpec(), *, chip: str | N
         predicted["terms"] if predicted else {},
         explained["machine"],
         explained["reason"],
+        predicted["alone_us"] if predicted else None,
     )

@@ -197,6 +197,7 @@ class Candidate(TypedDict):
 
     config: str
     us: float
+    alone_us: float
     terms: dict[str, float]
 
 

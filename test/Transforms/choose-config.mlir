@@ -71,11 +71,11 @@
 // The choice is the same where the caller promises that B is constant.
 // RUN: sed 's/\("b[_scale]*", fp8.access = \)"read"/\1"constant"/' %fp8_source/examples/gemm.mlir > %t.mlir
 // RUN: %{h100} problem=1x4096x7168" | FileCheck %s --check-prefix=FEW
-// RUN: fp8-opt %t.mlir --fp8-choose-config="chip=sm_90a problem=121x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=NEAR
+// RUN: fp8-opt %t.mlir --fp8-choose-config="chip=sm_90a problem=117x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=NEAR
 
-// RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=121x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=NEAR
+// RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=117x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=NEAR
 // NEAR: config <tile = 128 x 40 x 128, stages = 2>
-// RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=120x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=FAR
+// RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=116x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=FAR
 // FAR-NOT: stages = 2
 // Where the nearest entry has fewer rows of tiles, the next one serves.
 // RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=74x5632x640 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=NEXT

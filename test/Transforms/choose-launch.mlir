@@ -53,11 +53,11 @@
 // REDEFINE: %{options} = problem=12x7168x2048 tuned=%t/tuned.json launch=serial
 // RUN: %{choose}=LATE
 // LATE: config <tile = 16 x 64 x 128>
-// Up to seven rows beyond M are no reason to leave the table.
-// REDEFINE: %{options} = problem=121x7168x2048 tuned=%t/tuned.json
+// Up to eleven rows beyond M are no reason to leave the table.
+// REDEFINE: %{options} = problem=117x7168x2048 tuned=%t/tuned.json
 // RUN: %{choose}=FITS
 // FITS: config <tile = 128 x 56 x 128>
-// REDEFINE: %{options} = problem=120x7168x2048 tuned=%t/tuned.json
+// REDEFINE: %{options} = problem=116x7168x2048 tuned=%t/tuned.json
 // RUN: %{choose}=BEYOND
 // BEYOND: config <tile = 64 x {{[0-9]+}} x 128, launch = programmatic, edge = first, signal = wait>
 

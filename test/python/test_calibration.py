@@ -103,7 +103,7 @@ def test_wrong_times():
         calibration.fit([], "sm_90a", H200)
     with pytest.raises(fp8.CompileError, match="'tile = 256 x 256 x 128' of '.*' is no kernel of this op"):
         calibration.fit([{"m": 1, "n": 1, "k": 128, "config": "tile = 256 x 256 x 128", "us": 1}], "sm_90a", H200)
-    with pytest.raises(fp8.CompileError, match="entry 0 .* is invalid: it needs m, n, k, config and us, more than 0 each"):
+    with pytest.raises(fp8.CompileError, match="entry 0 .* is invalid: it needs m, n, k, config and us, and may have alone_us, more than 0 each"):
         calibration.fit([{"m": 1, "n": 1, "k": 128, "config": "tile = 64 x 64 x 128", "us": 0}], "sm_90a", H200)
 
 

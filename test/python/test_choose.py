@@ -46,7 +46,7 @@ def test_is_the_choice_of_the_gemm(spec, chip, gpu):
     for problem in PROBLEMS:
         choice = fp8.choose(*problem, spec, chip=chip, gpu=gpu)
         assert choice.config == gemm_config(spec, problem, chip, gpu)
-        assert choice.source == "model" and choice.predicted_us > 0
+        assert choice.source == "model" and 0 < choice.predicted_us <= choice.predicted_alone_us
 
 
 def test_an_m_that_is_known_may_end_in_zeros():
@@ -103,6 +103,18 @@ def test_the_table_comes_next(monkeypatch):
     assert "from the tuned table" in choice.reason
 
 
+def test_entries_and_the_model_make_one_choice(monkeypatch):
+    """fp8.gemm ranks nothing where an entry decides, and fp8.choose always: both weigh entries of a larger M against what they have."""
+    monkeypatch.setattr(_choice, "_tuned_table", find_table)
+    sources = set()
+    for m in (*range(3, 600, 23), 1100, 1500, 3000):
+        for n, k in ((2112, 7168), (4096, 7168), (24576, 1536)):
+            choice = fp8.choose(m, n, k, gpu=H200)
+            assert choice.config == gemm_config(fp8.GemmSpec(), (m, n, k), gpu=H200), (m, n, k)
+            sources.add(choice.source)
+    assert sources == {"table", "model"}
+
+
 @pytest.mark.parametrize("launch", ["", ", launch = programmatic"])
 def test_a_spec_that_pins_is_predicted_with_its_launch(launch):
     choice = fp8.choose(64, 7168, 2048, fp8.GemmSpec(config="tile = 64 x 32 x 128" + launch))
@@ -112,7 +124,7 @@ def test_a_spec_that_pins_is_predicted_with_its_launch(launch):
 
 def test_what_the_model_does_not_know_has_no_time():
     choice = fp8.choose(64, 7168, 2048, fp8.GemmSpec(config="tile = 64 x 8 x 128, stages = 2"))
-    assert choice.predicted_us is None and not choice.terms
+    assert choice.predicted_us is None and choice.predicted_alone_us is None and not choice.terms
     assert str(choice) == "tile = 64 x 8 x 128, stages = 2, by the spec"
 
 

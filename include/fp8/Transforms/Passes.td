@@ -37,7 +37,7 @@ def Fp8ChooseConfig : Pass<"fp8-choose-config", "::mlir::ModuleOp"> {
     ```mlir
     func.func @after(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<64x2112xbf16>) {
       fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x7168xf8E4M3FN>, memref<56x64xf32>, memref<2112x7168xf8E4M3FN>, memref<17x56xf32>)
-        outs(%d : memref<64x2112xbf16>) config <tile = 64 x 64 x 128, split_k = 2, launch = programmatic, signal = wait>
+        outs(%d : memref<64x2112xbf16>) config <tile = 64 x 32 x 128, split_k = 2, launch = programmatic, signal = wait>
       return
     }
     ```
@@ -57,7 +57,8 @@ def Fp8ExplainConfig : Pass<"fp8-explain-config", "::mlir::ModuleOp"> {
   let summary = "prints what config each GEMM op gets, and why";
   let description = [{
     Prints, for each `fp8.blockwise_gemm`, the configuration that `fp8-choose-config` gives it or that it pins, the reason in one sentence,
-    and the `top` candidates, the fastest first, with the terms of the cost model in microseconds. The module is unchanged.
+    and the `top` candidates, the best first, with the terms of the cost model in microseconds. `alone` is the time of a launch that starts when
+    the preceding kernel has ended; the choice counts it, too. The module is unchanged.
 
     `chip`, `problem`, `tuned`, `machine` and `launch` are as in `fp8-choose-config`. `top = 0` prints all candidates. `format` is `text` or `json`.
     `output` names a file; `-` is standard output.
