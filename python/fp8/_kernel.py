@@ -198,6 +198,12 @@ class Kernel:
                 self._loaded[ordinal] = LoadedKernel(device, image, self._object.manifest)
             return self._loaded[ordinal]
 
+    def load_alone(self, ordinal: int) -> LoadedKernel:
+        """The kernel on a GPU once more, launched when the preceding kernel has ended, whatever its configuration says."""
+        manifest = json.loads(self._object.manifest)
+        manifest["launch"]["programmatic"] = False
+        return LoadedKernel(get_device(ordinal), self.cubin or self.ptx.encode(), json.dumps(manifest))
+
     def profile(self, *arrays: Operand | Array, progress: bool | None = None) -> Timeline:
         """Runs on the GPU that has the arrays, or for arrays in the host's memory on the simulator, and tells what each role did (docs/Timeline.md).
 

@@ -14,7 +14,7 @@ import textwrap
 import pytest
 
 BEGIN = """
-import ctypes, dataclasses, gc, os
+import ctypes, dataclasses, gc, itertools, os
 import fp8, numpy as np
 from fp8 import _choice, _launch, _library
 from fp8._device import get_device
@@ -339,16 +339,18 @@ def test_tuning(on_gpu):
         spec = fp8.GemmSpec(d_dtype="f32")
         found = fp8.tune(np.int64(m), n, k, spec, top=3, progress=True) if os.environ["TUNE"] else ()
         tiles = [one.config.replace(", launch = programmatic", "").replace(", signal = wait", "") for one in found]
-        print(len(found), len(set(tiles)), tiles.count(tiles[0]) if found else 0, [one.us for one in found] == sorted(one.us for one in found))
+        print(len(found), len(set(tiles)), tiles.count(tiles[0]) if found else 0, [one.mean_us for one in found] == sorted(one.mean_us for one in found))
+        print([early for early, _ in itertools.groupby("programmatic=1" in line for line in log("cuLaunchKernelEx"))])
         expect(spec)
         gemm()
         print(next(iter(_choice._kernels.entries.values())).mlir().split("config <")[1].split(">")[0], [one.config for one in found[:1]])
     """
-    count, chosen = on_gpu(lines, TUNE="1").splitlines()
-    assert count == "5 3 3 True"  # of the fastest, both launches and both signals
+    count, launches, chosen = on_gpu(lines, TUNE="1").splitlines()
+    assert count == "5 3 3 True"  # of the best, both launches and both signals
+    assert launches == str([True, False] * 4)  # each with its launch, then alone; the serial one, which comes fourth, once
     config = chosen.split(" ['")[0]
     assert chosen == f"{config} ['{config}']"
-    assert on_gpu(lines, TUNE="").splitlines() == ["0 0 0 True", f"{config} []"]
+    assert on_gpu(lines, TUNE="").splitlines()[::2] == ["0 0 0 True", f"{config} []"]
 
 
 @pytest.mark.parametrize("call, words", [
