@@ -27,6 +27,8 @@ import inputs
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIGNAL = ", signal = wait"
 OURS = "fp8"
+ALONE = "fp8-alone"  # launched when the preceding kernel had ended
+TIME_ALONE = "time the same kernels with survey.py --alone"
 ONE_BAND = 18  # GemmSchedule::kOneBand
 # Kernels that were timed earlier waited for A, even if the kernel in front did not write it.
 A_IS_EARLY_FROM = "2026-11-30 21:00:00"
@@ -103,12 +105,12 @@ def last_measured(kernels):
     return next((path for path in latest_first if read_measured(path, kernels)), os.path.join(HERE, "results"))
 
 
-def read_measured(path, kernels):
-    """Shape: configuration: microseconds, of what was right; the fastest of several. Where no tile ends within M, which edge is first says nothing."""
+def read_measured(path, kernels, peer=OURS):
+    """Shape: configuration: microseconds, of what was right of the peer; the fastest of several. Where no tile ends within M, which edge is first says nothing."""
     measured = {}
     with inputs.reading(path, inputs.RESULTS) as file:
         for row in csv.DictReader(file):
-            config = config_of(row["configuration"], kernels) if row["peer"] == OURS else None
+            config = config_of(row["configuration"], kernels) if row["peer"] == peer else None
             if not config or row["right"] != "True" or not row["us"]:
                 continue
             of_shape = measured.setdefault((int(row["m"]), int(row["n"]), int(row["k"])), {})
@@ -210,7 +212,9 @@ def main():
     if waited_for_a(path) and not options.as_timed:
         measured = without_wait(measured, ranking)
     if options.alone:
-        measured = with_alone(measured, read_measured(options.alone, kernels))
+        measured = with_alone(measured, read_measured(options.alone, kernels, ALONE))
+        if not measured:
+            inputs.fail(options.alone, "has no time of a kernel of %s alone" % os.path.basename(path), TIME_ALONE)
     lines, losses, stars = compare(measured, with_signals_of(ranking, measured))
     print("\n".join(lines))
     mean = 100 * (math.exp(sum(map(math.log, losses)) / len(losses)) - 1)

@@ -7,7 +7,7 @@ usage: tune.py candidates OUTPUT [--fp8-opt=FILE] [--rows=MxNxK,...] [--top=N]
        tune.py table CSV [--alone=CSV] [--configurations=FILE] [--chip=NAME] [--output=FILE] [--most-us=US]
 
 The first writes which kernels to time on each row, as benchmark/gpu/configurations.json does: those
-that the model puts first, some with both launches, and those of that file. The second writes the fastest of each row of
+that the model puts first, some with both launches, and those of that file. The second writes the best of each row of
 the measurements as a table for --fp8-choose-config=tuned=FILE, by default benchmark/tuned/GPU.json;
 rows of a table that is there already and was not measured now stay. With the times that survey.py --alone measured of the same kernels,
 an entry has the kernel whose mean time is the least of those with both times (docs/Chooser.md, "Alone").
@@ -93,12 +93,12 @@ def read_configurations(path):
         return {"kernels": {name: {**kernel, "config": kernel["config"]} for name, kernel in told["kernels"].items()}, "rows": dict(told["rows"])}
 
 
-def read_times(path, kernels):
-    """The GPU's name, and for each shape {config: us}. Kernels that need more than their configuration to be made or launched are
+def read_times(path, kernels, peer=chooser.OURS):
+    """The GPU's name, and for each shape {config: us} of the peer. Kernels that need more than their configuration to be made or launched are
     not what a configuration gives."""
     plain = {name: kernel["config"] for name, kernel in kernels.items() if set(kernel) == {"config"}}
     with inputs.reading(path, inputs.RESULTS) as file:
-        measured = [row for row in csv.DictReader(file) if row["peer"] == chooser.OURS]
+        measured = [row for row in csv.DictReader(file) if row["peer"] == peer]
         right = [(tuple(int(row[key]) for key in "mnk"), float(row["us"]), row["configuration"]) for row in measured if row["right"] == "True" and row["us"]]
         gpu = measured[0]["gpu"] if measured else None
     plain.update({row["configuration"]: row["configuration"] for row in measured if row["configuration"].startswith("tile = ")})  # a survey's
@@ -111,7 +111,7 @@ def read_times(path, kernels):
             of_shape, config = times.setdefault(shape, {}), chooser.normal(plain[name])
             of_shape[config] = min(us, of_shape.get(config, us))
     if not times:
-        inputs.fail(path, "has no right measurement of ours", inputs.RESULTS)
+        inputs.fail(path, "has no right measurement of '%s'" % peer, inputs.RESULTS if peer == chooser.OURS else chooser.TIME_ALONE)
     return gpu, times
 
 
@@ -170,7 +170,14 @@ def print_table(table, path):
 def write_table(options):
     kernels = read_configurations(options.configurations)["kernels"]
     gpu, times = read_times(options.csv, kernels)
-    best = best_in_the_mean(times, read_times(options.alone, kernels)[1]) if options.alone else fastest(times)
+    best = fastest(times)
+    if options.alone:
+        other, alone = read_times(options.alone, kernels, chooser.ALONE)
+        if other != gpu:
+            raise inputs.InputError("%s is of an %s, and %s of an %s: name times of one GPU" % (options.alone, other, options.csv, gpu))
+        best = best_in_the_mean(times, alone)
+        if not best:
+            inputs.fail(options.alone, "has no time of a kernel of %s alone" % os.path.basename(options.csv), chooser.TIME_ALONE)
     if options.most_us:
         best = {shape: one for shape, one in best.items() if one["us"] <= options.most_us and shape in known_rows()}
     path = options.output or os.path.join(HERE, "tuned", gpu.split()[1].lower() + ".json")

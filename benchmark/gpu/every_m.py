@@ -196,11 +196,17 @@ def read_shapes(text):
     return [tuple(map(int, one.split("x"))) for one in text.split(",")] if text else list(table.EVERY_M_SHAPES)
 
 
+def positive(text):
+    if int(text) < 1:
+        raise ValueError(text)
+    return int(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description="Times fp8.gemm for every M.")
     parser.add_argument("--shapes", type=read_shapes, default=read_shapes(""), help="NxK,...")
     parser.add_argument("--most", type=int, default=1100, help="every M from 1 to this")
-    parser.add_argument("--step", type=int, default=1, help="only the multiples of this")
+    parser.add_argument("--step", type=positive, default=1, help="only the multiples of this")
     parser.add_argument("--random", type=int, default=200, help="so many random M above")
     parser.add_argument("--random-most", type=int, default=16384, help="the largest of them")
     parser.add_argument("--seed", type=int, default=int(time.time()))

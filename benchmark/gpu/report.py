@@ -10,6 +10,8 @@ import csv
 import math
 
 OURS = "fp8"
+# Our kernels, each of which started when the preceding one had ended (survey.py --alone).
+ALONE = "fp8-alone"
 DEFAULT = "fp8.gemm"
 # What only moves the bytes (floor.py). It is neither right nor wrong, and so no peer.
 FLOOR = "floor"

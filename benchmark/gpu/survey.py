@@ -10,7 +10,8 @@ Each kernel runs on the same operands, launch behind launch in a CUDA graph over
 L2 cache. A result is right if it is close to that of the row's first kernel on one set, NaN being
 there before; a kernel that is wrong, or fails, is named and keeps no time.
 
-With --alone a kernel starts when the preceding one has ended, as behind a kernel of another library, whatever its configuration says.
+With --alone a kernel starts when the preceding one has ended, as behind a kernel of another library, whatever its configuration says. The
+peer is "fp8-alone" then, so that no tool takes its times for others.
 """
 
 import argparse
@@ -137,7 +138,7 @@ class Survey:
     def write(self):
         identity = machine.Machine().identity()
         common = dict(identity, gpu=identity["gpu"] or torch.cuda.get_device_properties(0).name, torch=torch.__version__,
-                      date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S"), peer=report.OURS, seed=self.options.seed)
+                      date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S"), peer=report.ALONE if self.options.alone else report.OURS, seed=self.options.seed)
         output = report.CsvFile(self.options.output)
         for ((m, n, k), name), times in self.times.items():
             us = statistics.median(times)

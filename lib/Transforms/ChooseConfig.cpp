@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gives each GEMM op that pins no configuration the one that is predicted, or
-// was measured, to be the fastest.
+// was measured, to be the best.
 
 #include "Gemm/ConfigChooser.h"
 #include "fp8/Transforms/Passes.h"

@@ -194,15 +194,19 @@ class Kernel:
         device = get_device(ordinal)
         with self._lock:
             if ordinal not in self._loaded:
-                image = self.cubin or self.ptx.encode()
-                self._loaded[ordinal] = LoadedKernel(device, image, self._object.manifest)
+                self._loaded[ordinal] = LoadedKernel(device, self._image, self._object.manifest)
             return self._loaded[ordinal]
 
     def load_alone(self, ordinal: int) -> LoadedKernel:
         """The kernel on a GPU once more, launched when the preceding kernel has ended, whatever its configuration says."""
         manifest = json.loads(self._object.manifest)
         manifest["launch"]["programmatic"] = False
-        return LoadedKernel(get_device(ordinal), self.cubin or self.ptx.encode(), json.dumps(manifest))
+        return LoadedKernel(get_device(ordinal), self._image, json.dumps(manifest))
+
+    @property
+    def _image(self) -> bytes:
+        """What the driver loads."""
+        return self.cubin or self.ptx.encode()
 
     def profile(self, *arrays: Operand | Array, progress: bool | None = None) -> Timeline:
         """Runs on the GPU that has the arrays, or for arrays in the host's memory on the simulator, and tells what each role did (docs/Timeline.md).

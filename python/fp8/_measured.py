@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Configurations that were the fastest where `fp8.tune` measured them: a file for each GPU in the cache's folder, and this process's."""
+"""Configurations that were the best where `fp8.tune` measured them: a file for each GPU in the cache's folder, and this process's."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _configurations(gpu: str) -> dict[str, str]:
 
 
 def find(gpu: str, spec: GemmSpec, problem: tuple[int, int, int]) -> str | None:
-    """The configuration that was the fastest for that problem, if it was measured."""
+    """The configuration that was the best for that problem, if it was measured."""
     with _lock:
         configurations = _configurations(gpu)
         return configurations.get(_key(spec, problem)) if configurations else None

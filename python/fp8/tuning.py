@@ -138,7 +138,7 @@ def _with_other_signal(config: str, spec: GemmSpec, chip: str, problem: tuple[in
 
 
 def _predicted(spec: GemmSpec, chip: str, problem: tuple[int, int, int], programmatic: bool) -> list[tuple[str, float]]:
-    """All configurations with that launch, the fastest first, with the microseconds that the cost model predicts."""
+    """All configurations with that launch, the best first, with the microseconds that the cost model predicts."""
     return candidates(replace(spec, programmatic=programmatic), chip, problem, top=0)
 
 

@@ -80,16 +80,29 @@
 // Where the nearest entry has fewer rows of tiles, the next one serves.
 // RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=74x5632x640 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=NEXT
 // NEXT: config <tile = 80 x 64 x 128, stages = 2
-// An entry of up to twice the M serves if its mean time is less. That of M = 180 has none, that of M = 190 takes too long alone, and 212 is more than twice 100 or 96.
+// An entry of up to twice the M serves if its mean time is less. That of M = 180 has none, that of M = 190 takes too long alone, and 212 is more than twice 105.
 // DEFINE: %{faster} = fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a tuned=%S/Inputs/tuned.json problem
 // RUN: %{faster}=100x6656x640" | FileCheck %s --check-prefix=FASTER
 // RUN: %{faster}=96x6656x640" | FileCheck %s --check-prefix=FASTER
 // FASTER: config <tile = 80 x 64 x 128, stages = 2, edge = first>
-// RUN: %{faster}=108x6656x640" | FileCheck %s --check-prefix=TWICE
+// RUN: %{faster}=106x6656x640" | FileCheck %s --check-prefix=TWICE
+// RUN: %{faster}=105x6656x640" | FileCheck %s --check-prefix=MORE
+// MORE-NOT: tile = 56 x 64
+// MORE: config <tile =
+// Of two entries that are as near the larger M serves.
+// RUN: %{faster}=43x2112x7168" | FileCheck %s --check-prefix=LARGER
+// LARGER: config <tile = 48 x 64 x 128, stages = 2>
 // TWICE: config <tile = 56 x 64 x 128, stages = 2, edge = first>
 // It was measured with one launch.
 // RUN: %{faster}=100x6656x640 launch=programmatic" | FileCheck %s --check-prefix=LAUNCHED
 // LAUNCHED: config <tile = 104 x 64 x 128, stages = 2, launch = programmatic>
+// A serial launch is alone: what is predicted to take less than the entry does alone is taken.
+// RUN: %{faster}=64x6912x640 launch=serial" | FileCheck %s --check-prefix=PREDICTED
+// RUN: %{faster}=64x6912x640" | FileCheck %s --check-prefix=MEAN
+// RUN: %{faster}=106x6656x640 launch=serial" | FileCheck %s --check-prefix=TWICE
+// PREDICTED-NOT: stages = 2
+// PREDICTED: config <tile =
+// MEAN: config <tile = 64 x 48 x 128, stages = 2>
 // The M of the entry itself was measured, however far copies reach beyond it. For a larger M they reach less far.
 // RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=17x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=OWN
 // OWN: config <tile = 128 x 48 x 128, stages = 2>

@@ -159,9 +159,12 @@ private:
         << " us predicted, " << microseconds(time.launchUs)
         << " of them the launch; " << static_cast<int64_t>(time.cycles)
         << " cycles at " << microseconds(time.gigahertz) << " GHz";
-    if (time.aheadUs != 0)
+    if (time.aheadUs > 0)
       log << ", " << microseconds(time.aheadUs)
           << " us of them before the preceding kernel has ended";
+    if (time.aheadUs < 0)
+      log << ", " << microseconds(-time.aheadUs)
+          << " us more since CTAs do not run in step";
     log << "; engine '" << most->first << "' works for "
         << static_cast<int>(100 * most->second) << " % of them\n";
     if (time.spills)

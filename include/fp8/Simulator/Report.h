@@ -171,7 +171,9 @@ struct KernelTime {
   double cycles = 0;    ///< of the SM, without the launch
   double gigahertz = 0; ///< the clock, which falls with the load
   double launchUs = 0;
-  double aheadUs = 0; ///< of the cycles, before the preceding kernel has ended
+  /// Of the cycles, before the preceding kernel has ended. Negative if CTAs
+  /// that do not run in step lose more.
+  double aheadUs = 0;
   RegisterNeed registers;
   bool spills = false; ///< the model expects ptxas to spill
   /// The share of the cycles in which each engine of the first CTA's SM works.

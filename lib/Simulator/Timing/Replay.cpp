@@ -367,8 +367,10 @@ double Replayer::lastWaveCycles(uint64_t ctas) const {
 Ahead Replayer::getAhead() const {
   auto multiplies = [](const Products &group) { return !group.all.empty(); };
   const auto all = std::count_if(groups.begin(), groups.end(), multiplies);
-  return {nextStarts<firstProduct, ahead.loads, ahead.multiplies, uint64_t(all)>
-              launch.clusterCtas};
+  Ahead result = ahead;
+  result.signals = nextStarts < firstProduct;
+  result.hasGroups = uint64_t(all) > launch.clusterCtas;
+  return result;
 }
 
 KernelTime Replayer::result() const {
@@ -395,14 +397,14 @@ KernelTime Replayer::result() const {
       {"shared", sm.shared.busy / last}};
   if (t.tensorMemory.transferBytes)
     time.engines.push_back({"transfer", sm.transfers.front().busy / last});
-  const Ahead did = getAhead();
-  time.launchUs = launchUs(t, launch.programmatic, did,
+  const Ahead work = getAhead();
+  time.launchUs = launchUs(t, launch.programmatic, work,
                            launch.clusterCtas > 1 && trace.meets);
   setClock(
       time, t,
       (sm.tensor.busy + t.l2Power * sm.l2.busy + t.dramPower * sm.dram.busy) /
           last);
-  if (launch.programmatic && did.signals && did.multiplies)
+  if (launch.programmatic && work.signals && work.multiplies)
     takeAhead(time, t, trace, launch, memory.getResident(),
               {0, 0, sm.shared.busy / last, sm.dram.busy / last});
   return time;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Chooses the configuration of a GEMM op: by the op, by a table, or the one
-// that is predicted to be the fastest.
+// that is predicted to be the best.
 
 #include "ConfigChooser.h"
 #include "GemmSchedule.h"
@@ -157,6 +157,14 @@ GemmExtents ConfigChooser::roundUp(BlockwiseGemmOp op, GemmExtents extents) {
   return extents;
 }
 
+double ConfigChooser::getTime(const TunedTable::Entry &entry) const {
+  if (launch == LaunchChoice::Serial)
+    return entry.aloneUs;
+  bool asMeasured =
+      launch == LaunchChoice::Fastest || entry.config.programmatic;
+  return asMeasured ? entry.meanUs : 0;
+}
+
 std::optional<TimedConfig>
 ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   if (!table)
@@ -166,22 +174,28 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
     // What was measured with another M says nothing of other rows of tiles.
     if (config && llvm::divideCeil(extents.m, config->tileM) ==
                       llvm::divideCeil(entry->m, config->tileM))
-      return TimedConfig{config, entry->meanUs};
+      return TimedConfig{config, getTime(*entry)};
   }
   return std::nullopt;
 }
 
+bool ConfigChooser::prefersMeasured(const TimedConfig &measured,
+                                    const TimedConfig &predicted) const {
+  return launch != LaunchChoice::Serial || !measured.us || !predicted.us ||
+         measured.us <= predicted.us;
+}
+
 std::optional<GemmConfig>
 ConfigChooser::lookupFaster(BlockwiseGemmOp op, const GemmExtents &extents,
-                            double meanUs) const {
+                            double us) const {
   if (!table)
     return std::nullopt;
-  for (const TunedTable::Entry *entry : table->lookupFaster(extents, meanUs)) {
-    std::optional<GemmConfig> config = adapt(op, *entry, extents);
-    // The time is that of one launch.
-    if (config && config->programmatic == entry->config.programmatic)
+  constexpr double kNoise = 0.01;
+  for (const TunedTable::Entry *entry : table->lookupFaster(
+           extents, us * (1 - kNoise),
+           [&](const TunedTable::Entry &entry) { return getTime(entry); }))
+    if (std::optional<GemmConfig> config = adapt(op, *entry, extents))
       return config;
-  }
   return std::nullopt;
 }
 
@@ -225,17 +239,19 @@ ConfigChoice ConfigChooser::choose(BlockwiseGemmOp op) const {
     choice.config = chooseUnpredicted(choice.extents);
     return choice;
   }
-  TimedConfig best{chooseUnpredicted(choice.extents), 0};
-  if (std::optional<TimedConfig> measured = lookup(op, *choice.extents)) {
-    best = *measured;
-    choice.source = ConfigSource::Table;
-  } else if (!choice.ranked.empty()) {
+  TimedConfig best{chooseUnpredicted(choice.extents)};
+  if (!choice.ranked.empty()) {
     const RankedConfig &first = choice.ranked.front();
     best = {first.config, first.meanUs};
     choice.source = ConfigSource::Model;
   }
+  if (std::optional<TimedConfig> measured = lookup(op, *choice.extents);
+      measured && prefersMeasured(*measured, best)) {
+    best = *measured;
+    choice.source = ConfigSource::Table;
+  }
   choice.config = best.config;
-  if (auto faster = lookupFaster(op, *choice.extents, best.meanUs)) {
+  if (auto faster = lookupFaster(op, *choice.extents, best.us)) {
     choice.config = faster;
     choice.source = ConfigSource::Table;
   }
@@ -257,8 +273,12 @@ ConfigChooser::chooseConfig(BlockwiseGemmOp op) const {
   if (!extents)
     return chooseUnpredicted(extents);
   std::optional<TimedConfig> measured = lookup(op, *extents);
-  TimedConfig best = measured ? *measured : chooseKnown(op, *extents);
-  auto faster = lookupFaster(op, *extents, best.meanUs);
+  TimedConfig best;
+  if (!measured || launch == LaunchChoice::Serial)
+    best = chooseKnown(op, *extents);
+  if (measured && prefersMeasured(*measured, best))
+    best = *measured;
+  auto faster = lookupFaster(op, *extents, best.us);
   return faster ? faster : best.config;
 }
 

@@ -25,11 +25,12 @@ struct RankedConfig {
   const tuning::KernelShape *shape; ///< lives as long as the chooser
 };
 
-/// A configuration and its mean time (LaunchRanking.h). Where nothing is known
-/// of the time, it is 0, and the lowering may have to choose the configuration.
+/// A configuration and its mean time (LaunchRanking.h), or its time alone if
+/// launches are serial. Where nothing is known of the time, it is 0, and the
+/// lowering may have to choose the configuration.
 struct TimedConfig {
   std::optional<GemmConfig> config;
-  double meanUs = 0;
+  double us = 0;
 };
 
 /// Why an op has the configuration that it has.
@@ -80,7 +81,7 @@ public:
   /// chooses the one that it is to have.
   ConfigChoice choose(BlockwiseGemmOp op) const;
   /// Only the configuration of an op that pins none, with no ranking where the
-  /// table has it.
+  /// table decides.
   std::optional<GemmConfig> chooseConfig(BlockwiseGemmOp op) const;
 
   /// The constants of the machine, fitted to the entries of a table, which may
@@ -164,13 +165,20 @@ private:
   /// The op's kernel with that configuration.
   Candidate makeCandidate(BlockwiseGemmOp op, const GemmConfig &config) const;
 
+  /// What an entry takes as it is launched; 0 if that was not measured.
+  double getTime(const TunedTable::Entry &entry) const;
   /// What the table has for the op: the first of its entries that serves it.
   std::optional<TimedConfig> lookup(BlockwiseGemmOp op,
                                     const GemmExtents &extents) const;
-  /// What was measured with a larger M and took less than `meanUs`.
-  std::optional<GemmConfig> lookupFaster(BlockwiseGemmOp op,
-                                         const GemmExtents &extents,
-                                         double meanUs) const;
+  /// Whether what was measured counts, and not the prediction. Entries have the
+  /// least mean time; for a serial launch another kernel may be predicted to
+  /// take less.
+  bool prefersMeasured(const TimedConfig &measured,
+                       const TimedConfig &predicted) const;
+  /// What was measured with a larger M and took less than `us`, by more than
+  /// noise.
+  std::optional<GemmConfig>
+  lookupFaster(BlockwiseGemmOp op, const GemmExtents &extents, double us) const;
   /// What an entry has for the op; none if it cannot be a kernel, or copies far
   /// beyond that M.
   std::optional<GemmConfig> adapt(BlockwiseGemmOp op,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Configurations that were the fastest where they were measured.
+// Configurations that were the best where they were measured.
 
 #include "TunedTable.h"
 #include "LaunchRanking.h"
@@ -48,8 +48,10 @@ static bool readEntry(const llvm::json::Value &value, MLIRContext *context,
     return false;
   }
   entry.us = *us;
-  if (alone)
+  if (alone) {
+    entry.aloneUs = *alone;
     entry.meanUs = getMeanTime(*us, *alone);
+  }
   std::optional<GemmConfig> parsed = parseConfig(*config, context, problem);
   entry.config = parsed.value_or(GemmConfig());
   return parsed.has_value();
@@ -191,14 +193,15 @@ TunedTable::lookup(const GemmExtents &extents) const {
 }
 
 SmallVector<const TunedTable::Entry *, 0>
-TunedTable::lookupFaster(const GemmExtents &extents, double meanUs) const {
+TunedTable::lookupFaster(const GemmExtents &extents, double us,
+                         function_ref<double(const Entry &)> getTime) const {
   SmallVector<const Entry *, 0> found;
   for (const Entry &entry : entries)
     if (hasColumnsOf(entry, extents) && entry.m > extents.m &&
-        entry.m <= 2 * extents.m && entry.meanUs && entry.meanUs < meanUs)
+        entry.m <= 2 * extents.m && getTime(entry) && getTime(entry) < us)
       found.push_back(&entry);
-  llvm::stable_sort(found, [](const Entry *one, const Entry *other) {
-    return one->meanUs < other->meanUs;
+  llvm::stable_sort(found, [&](const Entry *one, const Entry *other) {
+    return getTime(*one) < getTime(*other);
   });
   return found;
 }

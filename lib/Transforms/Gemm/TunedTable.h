@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Configurations that were the fastest where they were measured.
+// Configurations that were the best where they were measured.
 
 #ifndef FP8_LIB_TRANSFORMS_GEMM_TUNEDTABLE_H
 #define FP8_LIB_TRANSFORMS_GEMM_TUNEDTABLE_H
@@ -18,8 +18,8 @@ public:
     int64_t m, n, k;
     GemmConfig config;
     double us;
-    /// With the time alone, if that was measured (LaunchRanking.h); else 0.
-    double meanUs = 0;
+    /// Alone, and the mean (LaunchRanking.h), if that was measured; else 0.
+    double aloneUs = 0, meanUs = 0;
   };
 
   /// Reads a file; reports what is wrong with it.
@@ -33,10 +33,12 @@ public:
   /// was measured.
   SmallVector<const Entry *, 0> lookup(const GemmExtents &extents) const;
   /// The entries with the same N and K, and a larger M, up to twice as large,
-  /// whose mean time is known and less than `meanUs`, the best first: with fewer
-  /// rows a kernel takes no longer.
-  SmallVector<const Entry *, 0> lookupFaster(const GemmExtents &extents,
-                                             double meanUs) const;
+  /// the one with the least time first: with fewer rows a kernel takes no
+  /// longer. `getTime` says what an entry takes, 0 if that is not known;
+  /// entries that take `us` or more are left out.
+  SmallVector<const Entry *, 0>
+  lookupFaster(const GemmExtents &extents, double us,
+               function_ref<double(const Entry &)> getTime) const;
 
   ArrayRef<Entry> getEntries() const { return entries; }
   /// Of the cost model with the built-in constants of the table's GPU; null if
