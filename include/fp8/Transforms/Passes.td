@@ -11,10 +11,10 @@ defvar StructuredDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::Control
                              "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 
 def Fp8ChooseConfig : Pass<"fp8-choose-config", "::mlir::ModuleOp"> {
-  let summary = "gives each GEMM op without a config the one with the shortest predicted time";
+  let summary = "gives each GEMM op without a config the one with the least predicted mean time";
   let description = [{
     Gives each `fp8.blockwise_gemm` that pins no `config` one for its extents and the `chip`: the entry of the table `tuned`, if it has the
-    shape, else the config with the shortest time in the cost model (`docs/Chooser.md`). An op that pins a config is unchanged. `launch`,
+    shape, else the config with the least mean time in the cost model (`docs/Chooser.md`). An op that pins a config is unchanged. `launch`,
     `serial` or `programmatic`, sets how kernels of chosen configurations are launched. Without it the pass chooses that too.
     `machine` names the GPU whose constants the model takes, such as `NVIDIA H200`, or a file with them. Without it they are the chip's.
 
