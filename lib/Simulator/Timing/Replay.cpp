@@ -367,10 +367,9 @@ double Replayer::lastWaveCycles(uint64_t ctas) const {
 Ahead Replayer::getAhead() const {
   auto multiplies = [](const Products &group) { return !group.all.empty(); };
   const auto all = std::count_if(groups.begin(), groups.end(), multiplies);
-  Ahead result = ahead;
-  result.signals = nextStarts < firstProduct;
-  result.hasGroups = uint64_t(all) > launch.clusterCtas;
-  return result;
+  const bool signals = nextStarts < firstProduct;
+  const bool hasGroups = uint64_t(all) > launch.clusterCtas;
+  return {signals, ahead.loads, ahead.multiplies, hasGroups};
 }
 
 KernelTime Replayer::result() const {
@@ -400,10 +399,9 @@ KernelTime Replayer::result() const {
   const Ahead work = getAhead();
   time.launchUs = launchUs(t, launch.programmatic, work,
                            launch.clusterCtas > 1 && trace.meets);
-  setClock(
-      time, t,
-      (sm.tensor.busy + t.l2Power * sm.l2.busy + t.dramPower * sm.dram.busy) /
-          last);
+  const double power =
+      sm.tensor.busy + t.l2Power * sm.l2.busy + t.dramPower * sm.dram.busy;
+  setClock(time, t, power / last);
   if (launch.programmatic && work.signals && work.multiplies)
     takeAhead(time, t, trace, launch, memory.getResident(),
               {0, 0, sm.shared.busy / last, sm.dram.busy / last});
