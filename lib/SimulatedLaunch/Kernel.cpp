@@ -113,7 +113,8 @@ Outcome Kernel::launch(sim::Device &device, const std::string &entry,
   return outcome;
 }
 
-/// True if the kernel is told that arguments are constant.
+/// True if the kernel is told that arguments are constant. Without the access
+/// "constant" only --timing tells so.
 static bool tellsOfConstants(const launch::Manifest &manifest,
                              const launch::LaunchPlan &plan) {
   for (size_t i = 0; i < plan.parameters.size(); ++i)

@@ -107,6 +107,7 @@
 // RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=17x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=OWN
 // OWN: config <tile = 128 x 48 x 128, stages = 2>
 // RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=18x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=OWN
+// RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=10x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=OWN
 // RUN: fp8-opt %fp8_source/examples/gemm.mlir --fp8-choose-config="chip=sm_90a problem=9x4608x512 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=FAR
 
 // Few rows, few columns: K is divided, so that nearly each SM has a tile.
