@@ -3,7 +3,7 @@
 """Times fp8.gemm, as installed, for every M: M of 1 to --most, and random ones up to
 --random-most, on each N and K. Peers run at the M of table.PEER_MS. A server sees
 every M, so the time should not fall as M grows: for each M the table says how much
-faster some larger M is (docs/Benchmark.md, "Every M"). A first look takes every Nth M.
+faster some larger M is (docs/Benchmark.md, "Every M"). With --step only every Nth M.
 
 usage: every_m.py [--shapes=NxK,...] [--most=1100] [--step=N] [--random=200] [--random-most=16384] [--seed=N]
                   [--peers=cublaslt] [--program=NAME=LIBRARY.so ...] [--seconds=S] [--output=FILE]

@@ -4,6 +4,7 @@ manifest on tensors, launched into a stream of the caller's. A tensor is anythin
 with data_ptr(), shape and stride(), such as torch's."""
 
 import ctypes
+import json
 import os
 import sys
 
@@ -41,12 +42,17 @@ class Kernel:
                                     manifest.encode())
 
     @staticmethod
-    def load(device, path):
-        """The PTX or cubin `path`, with the manifest `path`.json."""
+    def load(device, path, alone=False):
+        """The PTX or cubin `path`, with the manifest `path`.json. `alone`: it starts when the preceding kernel has ended, whatever the manifest says."""
         with open(path, "rb") as file:
             image = file.read()
         with open(path + ".json", encoding="utf-8") as file:
-            return Kernel(device, image, file.read())
+            manifest = file.read()
+        if alone:
+            changed = json.loads(manifest)
+            changed["launch"]["programmatic"] = False
+            manifest = json.dumps(changed)
+        return Kernel(device, image, manifest)
 
     def prepare(self, arguments):
         """`arguments`: (dtype as MLIR spells it, tensor) of each."""

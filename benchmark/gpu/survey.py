@@ -17,7 +17,6 @@ peer is "fp8-alone" then, so that no tool takes its times for others.
 import argparse
 import ctypes
 import datetime
-import json
 import os
 import statistics
 import sys
@@ -100,11 +99,7 @@ class Survey:
     def load(self, name):
         if name not in self.kernels:
             path = os.path.join(HERE, "kernels", name + ".cubin")
-            with open(path, "rb") as image, open(path + ".json", encoding="utf-8") as file:
-                manifest = json.load(file)
-                if self.options.alone:
-                    manifest["launch"]["programmatic"] = False
-                self.kernels[name] = runtime.Kernel(self.device, image.read(), json.dumps(manifest))
+            self.kernels[name] = runtime.Kernel.load(self.device, path, self.options.alone)
         return self.kernels[name]
 
     def measure(self, shape, names):
@@ -138,7 +133,8 @@ class Survey:
     def write(self):
         identity = machine.Machine().identity()
         common = dict(identity, gpu=identity["gpu"] or torch.cuda.get_device_properties(0).name, torch=torch.__version__,
-                      date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S"), peer=report.ALONE if self.options.alone else report.OURS, seed=self.options.seed)
+                      date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S"),
+                      peer=report.ALONE if self.options.alone else report.OURS, seed=self.options.seed)
         output = report.CsvFile(self.options.output)
         for ((m, n, k), name), times in self.times.items():
             us = statistics.median(times)

@@ -5,8 +5,10 @@ usage: runtime-test.py BUILD
 """
 
 import ctypes
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -61,6 +63,22 @@ class Calls(unittest.TestCase):
         launch = kernel.prepare(arguments())
         launch.enqueue(0x1230)
         self.assertRegex(self.log.read(), r"(?i)launch")
+
+    def test_alone(self):
+        """A kernel that its manifest calls programmatic is launched so, unless it is to run alone."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "early.ptx")
+            shutil.copy(KERNEL, path)
+            with open(KERNEL + ".json", encoding="utf-8") as file:
+                manifest = json.load(file)
+            manifest["launch"]["programmatic"] = True
+            manifest["version"] = max(manifest["version"], 2)
+            with open(path + ".json", "w", encoding="utf-8") as file:
+                json.dump(manifest, file)
+            for alone in (False, True):
+                runtime.Kernel.load(self.device, path, alone).prepare(arguments()).enqueue(0x1230)
+        launches = [line for line in self.log.read().splitlines() if "cuLaunchKernelEx" in line]
+        self.assertEqual(["programmatic=1" in line for line in launches], [True, False])
 
     def test_errors_have_the_message(self):
         kernel = runtime.Kernel.load(self.device, KERNEL)

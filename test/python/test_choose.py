@@ -103,14 +103,15 @@ def test_the_table_comes_next(monkeypatch):
     assert "from the tuned table" in choice.reason
 
 
-def test_entries_and_the_model_make_one_choice(monkeypatch):
+@pytest.mark.parametrize("programmatic", [None, False, True])
+def test_entries_and_the_model_make_one_choice(monkeypatch, programmatic):
     """fp8.gemm ranks nothing where an entry decides, and fp8.choose always: both weigh entries of a larger M against what they have."""
     monkeypatch.setattr(_choice, "_tuned_table", find_table)
-    sources = set()
+    spec, sources = fp8.GemmSpec(programmatic=programmatic), set()
     for m in (*range(3, 600, 23), 1100, 1500, 3000):
         for n, k in ((2112, 7168), (4096, 7168), (24576, 1536)):
-            choice = fp8.choose(m, n, k, gpu=H200)
-            assert choice.config == gemm_config(fp8.GemmSpec(), (m, n, k), gpu=H200), (m, n, k)
+            choice = fp8.choose(m, n, k, spec, gpu=H200)
+            assert choice.config == gemm_config(spec, (m, n, k), gpu=H200), (m, n, k)
             sources.add(choice.source)
     assert sources == {"table", "model"}
 

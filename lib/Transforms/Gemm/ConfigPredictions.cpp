@@ -129,7 +129,7 @@ struct PredictedConfig {
   GemmConfig config;
   const tuning::KernelModel *model;
   tuning::Predictions times;
-  double us; ///< the mean time of the best launch
+  double meanUs; ///< of the best launch
 };
 } // namespace
 
@@ -139,7 +139,7 @@ static void correctOne(PredictedConfig &one,
                        const tuning::Problem &problem, LaunchChoice launch) {
   if (corrections && one.model->getKernel().promotes)
     corrections->apply(one.config, problem, one.times);
-  one.us = getBestMean(*one.model, one.times, launch);
+  one.meanUs = getBestMean(*one.model, one.times, launch);
 }
 
 /// Corrects the predictions by what was measured. With `onlyBest` those are
@@ -151,14 +151,15 @@ correct(MutableArrayRef<PredictedConfig> all,
   SmallVector<PredictedConfig *, 0> order =
       llvm::map_to_vector<0>(all, [](PredictedConfig &one) { return &one; });
   if (onlyBest)
-    llvm::stable_sort(order, [](auto *a, auto *b) { return a->us < b->us; });
+    llvm::stable_sort(order,
+                      [](auto *a, auto *b) { return a->meanUs < b->meanUs; });
   double best = std::numeric_limits<double>::infinity();
   SmallVector<const PredictedConfig *, 0> corrected;
   for (PredictedConfig *one : order) {
-    if (onlyBest && one->us * corrections.kLeast > kAlike * best)
+    if (onlyBest && one->meanUs * corrections.kLeast > kAlike * best)
       break;
     correctOne(*one, &corrections, problem, launch);
-    best = std::min(best, one->us);
+    best = std::min(best, one->meanUs);
     corrected.push_back(one);
   }
   return corrected;
@@ -187,16 +188,16 @@ ConfigChooser::predictAll(BlockwiseGemmOp op, const GemmExtents &extents,
                 known[getKey(config)].getUsual(*this, op, config, extents.m)) {
           PredictedConfig one{config, &*usual, *usual->predict(problem), 0};
           correctOne(one, corrections, problem, launch);
-          limit = kAlike * one.us / least;
+          limit = kAlike * one.meanUs / least;
         }
   auto add = [&](const GemmConfig &config, const Candidate &candidate) {
     auto times = candidate ? candidate->predict(problem, limit) : std::nullopt;
     if (!times)
       return;
-    double us = getBestMean(*candidate, *times, launch);
-    all.push_back({config, &*candidate, *times, us});
+    double meanUs = getBestMean(*candidate, *times, launch);
+    all.push_back({config, &*candidate, *times, meanUs});
     if (onlyBest)
-      limit = std::min(limit, kAlike * most * us / least);
+      limit = std::min(limit, kAlike * most * meanUs / least);
   };
   bool isExact = knowsM(op);
   for (GemmConfig &config : configs) {

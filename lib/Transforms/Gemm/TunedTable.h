@@ -29,8 +29,8 @@ public:
 
   /// The entries with the same N and K, and an M of as many times 64 rows, for
   /// tiles of whole 64 rows then have as many rows of tiles. The nearest M
-  /// comes first; below M = 64 those with as many times 8 rows. None of a batch
-  /// was measured.
+  /// comes first, of two that are as near the larger; below M = 64 those with
+  /// as many times 8 rows. None of a batch was measured.
   SmallVector<const Entry *, 0> lookup(const GemmExtents &extents) const;
   /// The entries with the same N and K, and a larger M, up to twice as large,
   /// the one with the least time first: with fewer rows a kernel takes no
