@@ -93,6 +93,11 @@
 // RUN: %{faster}=43x2112x7168" | FileCheck %s --check-prefix=LARGER
 // LARGER: config <tile = 48 x 64 x 128, stages = 2>
 // TWICE: config <tile = 56 x 64 x 128, stages = 2, edge = first>
+// It does not serve where more than eleven rows lie beyond M.
+// RUN: %{faster}=12x6784x640" | FileCheck %s --check-prefix=TWELVE
+// RUN: %{faster}=13x6784x640" | FileCheck %s --check-prefix=ELEVEN
+// TWELVE: config <tile = 16 x 64 x 128, stages = 2>
+// ELEVEN: config <tile = 24 x 64 x 128, stages = 2>
 // It was measured with one launch.
 // RUN: %{faster}=100x6656x640 launch=programmatic" | FileCheck %s --check-prefix=LAUNCHED
 // LAUNCHED: config <tile = 104 x 64 x 128, stages = 2, launch = programmatic>

@@ -165,6 +165,14 @@ double ConfigChooser::getTime(const TunedTable::Entry &entry) const {
   return asMeasured ? entry.meanUs : 0;
 }
 
+/// Rows of the last row of tiles that M does not have.
+static int64_t getRowsBeyond(const GemmConfig &config, int64_t m) {
+  return llvm::alignTo(m, config.tileM) - m;
+}
+
+/// So many rows beyond M cost nothing (docs/Timing.md).
+constexpr int64_t kFreeRows = 11;
+
 std::optional<TimedConfig>
 ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   if (!table)
@@ -193,9 +201,13 @@ ConfigChooser::lookupFaster(BlockwiseGemmOp op, const GemmExtents &extents,
   constexpr double kNoise = 0.01;
   for (const TunedTable::Entry *entry : table->lookupFaster(
            extents, us * (1 - kNoise),
-           [&](const TunedTable::Entry &entry) { return getTime(entry); }))
-    if (std::optional<GemmConfig> config = adapt(op, *entry, extents))
+           [&](const TunedTable::Entry &entry) { return getTime(entry); })) {
+    std::optional<GemmConfig> config = adapt(op, *entry, extents);
+    // It was measured with fewer rows beyond M.
+    if (config && (config->edge != Edge::Last ||
+                   getRowsBeyond(*config, extents.m) <= kFreeRows))
       return config;
+  }
   return std::nullopt;
 }
 
@@ -216,11 +228,10 @@ ConfigChooser::adapt(BlockwiseGemmOp op, const TunedTable::Entry &entry,
   if (launch != LaunchChoice::Fastest)
     config.programmatic = launch == LaunchChoice::Programmatic;
   config.signalsAtWait &= config.programmatic;
-  // A few rows beyond M cost nothing (docs/Timing.md); more are as many as the
-  // entry has, or nearly.
-  constexpr int64_t kFree = 11, kFar = 8;
-  int64_t beyond = llvm::alignTo(extents.m, config.tileM) - extents.m;
-  if (config.edge == Edge::Last && beyond > kFree &&
+  // More than the free rows beyond M are as many as the entry has, or nearly.
+  constexpr int64_t kFar = 8;
+  if (config.edge == Edge::Last &&
+      getRowsBeyond(config, extents.m) > kFreeRows &&
       entry.m - extents.m >= kFar)
     return std::nullopt;
   return config;
