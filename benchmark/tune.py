@@ -28,8 +28,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 EITHER_LAUNCH = 3
 # A serial launch is taken if a programmatic one takes that many times as long: where kernels are long, the two differ by noise alone.
 SERIAL_LOSES = 1.01
-# Mean times that differ by less may be in another order when they are measured again.
-ALIKE = 1.01
+# Mean times that differ by less may be in another order when they are measured again, and times in a graph of kernels that differ by more are not.
+ALIKE = 1.015
+CLEARLY_FASTER = 0.99
 PROGRAMMATIC = "launch = programmatic"
 SUFFIXES = {PROGRAMMATIC: "-early", "edge = first": "-edge", "edge = fit": "-fit", "signal = wait": "-wait"}
 CONFIGURATIONS = os.path.join(HERE, "gpu", "configurations.json")
@@ -48,11 +49,16 @@ def name_of(config):
     return name
 
 
+def serial(config):
+    """The configuration launched serially."""
+    return config.replace(", " + PROGRAMMATIC, "").replace(chooser.SIGNAL, "")
+
+
 def with_other_launch(config):
     """The configuration launched the other way, with the signal that it has by default."""
     early = ", " + PROGRAMMATIC
     if early in config:
-        return config.replace(early, "").replace(chooser.SIGNAL, "")
+        return serial(config)
     fields, edge = re.fullmatch(r"(.*?)(, edge = \w+)?", config).groups()
     return fields + early + (edge or "")
 
@@ -125,16 +131,27 @@ def fastest(times):
 
 
 def best_in_the_mean(times, alone):
-    """For each shape the entry of the kernel whose mean time is the least, of those that were also timed alone. Of kernels that noise
-    may put in another order the one that is the fastest behind a kernel of the library is taken."""
+    """For each shape the entry of the kernel whose mean time is the least, of those that were also timed alone. Of kernels whose means are
+    ALIKE another one is taken that is clearly faster behind a kernel of the library."""
     best = {}
     for shape, of_shape in times.items():
         both = {config: (us, alone[shape][config]) for config, us in of_shape.items() if config in alone.get(shape, ())}
         if both:
-            least = min(chooser.mean_time(*one) for one in both.values())
-            alike = [config for config, one in both.items() if chooser.mean_time(*one) <= ALIKE * least]
-            config = min(alike, key=lambda config: both[config][0])
+            config = min(both, key=lambda config: chooser.mean_time(*both[config]))
+            most = ALIKE * chooser.mean_time(*both[config])
+            fastest_alike = min((other for other in both if chooser.mean_time(*both[other]) <= most), key=lambda other: both[other][0])
+            if both[fastest_alike][0] < CLEARLY_FASTER * both[config][0]:
+                config = fastest_alike
             best[shape] = {"config": config, "us": both[config][0], "alone_us": both[config][1]}
+    return best
+
+
+def fastest_alone(alone):
+    """For each shape what an entry says of serial launches."""
+    best = {}
+    for shape, of_shape in alone.items():
+        config = min(of_shape, key=of_shape.get)
+        best[shape] = {"serial": serial(config), "serial_us": of_shape[config]}
     return best
 
 
@@ -175,7 +192,8 @@ def write_table(options):
         other, alone = read_times(options.alone, kernels, chooser.ALONE)
         if other != gpu:
             raise inputs.InputError("%s is of an %s, and %s of an %s: name times of one GPU" % (options.alone, other, options.csv, gpu))
-        best = best_in_the_mean(times, alone)
+        best_alone = fastest_alone(alone)
+        best = {shape: {**one, **best_alone[shape]} for shape, one in best_in_the_mean(times, alone).items()}
         if not best:
             inputs.fail(options.alone, "has no time of a kernel of %s alone" % os.path.basename(options.csv), chooser.TIME_ALONE)
     if options.most_us:

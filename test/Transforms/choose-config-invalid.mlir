@@ -29,6 +29,21 @@
 // REDEFINE: %{options} = chip=sm_90a tuned=%t/short.json
 // RUN: %{refused}=SHORT
 // SHORT: error: --fp8-choose-config: entry 0 of the tuned table '{{.*}}short.json' is invalid: it needs m, n, k, config and us, and may have alone_us, more than 0 each
+// REDEFINE: %{options} = chip=sm_90a tuned=%t/untimed.json
+// RUN: %{refused}=UNTIMED
+// UNTIMED: error: --fp8-choose-config: entry 0 of the tuned table '{{.*}}untimed.json' is invalid: serial and serial_us need each other, and serial_us is more than 0
+// RUN: sed 's/"serial"/"serial_us": 2, "other"/' %t/untimed.json > %t/nameless.json
+// REDEFINE: %{options} = chip=sm_90a tuned=%t/nameless.json
+// RUN: %{refused}=UNTIMED-NAME
+// UNTIMED-NAME: entry 0 of the tuned table '{{.*}}nameless.json' is invalid: serial and serial_us need each other, and serial_us is more than 0
+// RUN: sed 's/56 x 128"}/56 x 128, launch = programmatic", "serial_us": 2}/' %t/untimed.json > %t/early.json
+// REDEFINE: %{options} = chip=sm_90a tuned=%t/early.json
+// RUN: %{refused}=EARLY
+// EARLY: entry 0 of the tuned table '{{.*}}early.json' is invalid: serial has 'launch = programmatic'; leave that out there
+// RUN: sed 's/56 x 128"}/57 x 128", "serial_us": 2}/' %t/untimed.json > %t/odd.json
+// REDEFINE: %{options} = chip=sm_90a tuned=%t/odd.json
+// RUN: %{refused}=ODD
+// ODD: entry 0 of the tuned table '{{.*}}odd.json' is invalid: tile N must be a multiple of 8 {{.*}}, but got 57
 
 //--- gemm.mlir
 func.func @gemm(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>, %d: memref<?x?xbf16>) {
@@ -43,5 +58,7 @@ func.func @gemm(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf
 //--- wrong.json
 {"chip": "sm_90a", "entries": [{"m": 1, "n": 8, "k": 16, "config": "tile = 64 x 16 x 128", "us": 1},
                                {"m": 1, "n": 8, "k": 16, "config": "tile = 65 x 16 x 128", "us": 1}]}
+//--- untimed.json
+{"chip": "sm_90a", "entries": [{"m": 1, "n": 8, "k": 16, "config": "tile = 64 x 16 x 128", "us": 1, "serial": "tile = 64 x 56 x 128"}]}
 //--- short.json
 {"chip": "sm_90a", "entries": [{"m": 1, "n": 8, "config": "tile = 64 x 16 x 128", "us": 1}]}

@@ -105,6 +105,10 @@
 // RUN: %{faster}=64x6912x640 launch=serial" | FileCheck %s --check-prefix=PREDICTED
 // RUN: %{faster}=64x6912x640" | FileCheck %s --check-prefix=MEAN
 // RUN: %{faster}=106x6656x640 launch=serial" | FileCheck %s --check-prefix=TWICE
+// What was measured as the fastest of serial launches is taken, whatever is predicted.
+// RUN: %{faster}=64x7040x640 launch=serial" | FileCheck %s --check-prefix=SERIAL
+// SERIAL: config <tile = 64 x 56 x 128, stages = 2>
+// RUN: %{faster}=64x7040x640" | FileCheck %s --check-prefix=MEAN
 // PREDICTED-NOT: stages = 2
 // PREDICTED: config <tile =
 // MEAN: config <tile = 64 x 48 x 128, stages = 2>

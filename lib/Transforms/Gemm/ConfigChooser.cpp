@@ -159,7 +159,7 @@ GemmExtents ConfigChooser::roundUp(BlockwiseGemmOp op, GemmExtents extents) {
 
 double ConfigChooser::getTime(const TunedTable::Entry &entry) const {
   if (launch == LaunchChoice::Serial)
-    return entry.aloneUs;
+    return entry.serialConfig ? entry.serialUs : entry.aloneUs;
   bool asMeasured =
       launch == LaunchChoice::Fastest || entry.config.programmatic;
   return asMeasured ? entry.meanUs : 0;
@@ -182,15 +182,16 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
     // What was measured with another M says nothing of other rows of tiles.
     if (config && llvm::divideCeil(extents.m, config->tileM) ==
                       llvm::divideCeil(entry->m, config->tileM))
-      return TimedConfig{config, getTime(*entry)};
+      return TimedConfig{config, getTime(*entry),
+                         entry->serialConfig.has_value()};
   }
   return std::nullopt;
 }
 
 bool ConfigChooser::prefersMeasured(const TimedConfig &measured,
                                     const TimedConfig &predicted) const {
-  return launch != LaunchChoice::Serial || !measured.us || !predicted.us ||
-         measured.us <= predicted.us;
+  return launch != LaunchChoice::Serial || measured.isFastestSerial ||
+         !measured.us || !predicted.us || measured.us <= predicted.us;
 }
 
 std::optional<GemmConfig>
@@ -214,7 +215,9 @@ ConfigChooser::lookupFaster(BlockwiseGemmOp op, const GemmExtents &extents,
 std::optional<GemmConfig>
 ConfigChooser::adapt(BlockwiseGemmOp op, const TunedTable::Entry &entry,
                      const GemmExtents &extents) const {
-  GemmConfig config = entry.config;
+  GemmConfig config = launch == LaunchChoice::Serial
+                          ? entry.serialConfig.value_or(entry.config)
+                          : entry.config;
   EachEdge &edges = entries[op][&entry];
   // It was measured with its own edge, if M has one.
   bool isItself = entry.m == extents.m && extents.m % config.tileM != 0 &&

@@ -31,6 +31,8 @@ struct RankedConfig {
 struct TimedConfig {
   std::optional<GemmConfig> config;
   double us = 0;
+  /// No serial launch that was measured is faster.
+  bool isFastestSerial = false;
 };
 
 /// Why an op has the configuration that it has.
@@ -170,9 +172,9 @@ private:
   /// What the table has for the op: the first of its entries that serves it.
   std::optional<TimedConfig> lookup(BlockwiseGemmOp op,
                                     const GemmExtents &extents) const;
-  /// Whether what was measured counts, and not the prediction. Entries have the
-  /// least mean time; for a serial launch another kernel may be predicted to
-  /// take less.
+  /// Whether what was measured counts, and not the prediction. An entry has the
+  /// least mean time. For a serial launch another kernel may be predicted to
+  /// take less, unless the fastest of these was measured.
   bool prefersMeasured(const TimedConfig &measured,
                        const TimedConfig &predicted) const;
   /// What was measured with a larger M and took less than `us`, by more than

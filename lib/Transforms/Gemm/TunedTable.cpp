@@ -54,7 +54,24 @@ static bool readEntry(const llvm::json::Value &value, MLIRContext *context,
   }
   std::optional<GemmConfig> parsed = parseConfig(*config, context, problem);
   entry.config = parsed.value_or(GemmConfig());
-  return parsed.has_value();
+  if (!parsed)
+    return false;
+  std::optional<StringRef> serial = object->getString("serial");
+  std::optional<double> serialUs = number("serial_us");
+  if (!serial && !serialUs)
+    return true;
+  if (!serial || !serialUs || !(*serialUs > 0)) {
+    problem = "serial and serial_us need each other, and serial_us is more "
+              "than 0";
+    return false;
+  }
+  entry.serialUs = *serialUs;
+  entry.serialConfig = parseConfig(*serial, context, problem);
+  if (entry.serialConfig && entry.serialConfig->programmatic) {
+    problem = "serial has 'launch = programmatic'; leave that out there";
+    return false;
+  }
+  return entry.serialConfig.has_value();
 }
 
 /// The rows of a correction: M, N, K, and what the kernel took beyond its

@@ -20,6 +20,10 @@ public:
     double us;
     /// Alone, and the mean (LaunchRanking.h), if that was measured; else 0.
     double aloneUs = 0, meanUs = 0;
+    /// What was the fastest with serial launches, if that was measured, and
+    /// its time.
+    std::optional<GemmConfig> serialConfig = {};
+    double serialUs = 0;
   };
 
   /// Reads a file; reports what is wrong with it.
