@@ -93,7 +93,7 @@
 // RUN: %{faster}=43x2112x7168" | FileCheck %s --check-prefix=LARGER
 // LARGER: config <tile = 48 x 64 x 128, stages = 2>
 // TWICE: config <tile = 56 x 64 x 128, stages = 2, edge = first>
-// It does not serve where more than eleven rows lie beyond M.
+// It does not serve where more than eleven rows lie beyond M. That of M = 18 cannot be a kernel of the chip, so the next one serves.
 // RUN: %{faster}=12x6784x640" | FileCheck %s --check-prefix=TWELVE
 // RUN: %{faster}=13x6784x640" | FileCheck %s --check-prefix=ELEVEN
 // TWELVE: config <tile = 16 x 64 x 128, stages = 2>
