@@ -4,7 +4,7 @@
 benchmark/refit.py to fit the cost model to: all that configurations.json names, once round by
 round, until the time is over. It is no comparison with others (run): short rows have fewer replays.
 
-usage: survey.py [--seconds=S] [--rounds=N] [--seed=N] [--output=FILE] [--skip-us=US] [--alone]
+usage: survey.py [--rows=MxNxK,...] [--seconds=S] [--rounds=N] [--seed=N] [--output=FILE] [--skip-us=US] [--alone]
 
 Each kernel runs on the same operands, launch behind launch in a CUDA graph over sets that exceed the
 L2 cache. A result is right if it is close to that of the row's first kernel on one set, NaN being
@@ -122,7 +122,8 @@ class Survey:
         return True
 
     def run(self):
-        rows = {tuple(map(int, row.split("x"))): names for row, names in self.configurations.rows.items()}
+        wanted = self.options.rows or self.configurations.rows
+        rows = {tuple(map(int, row.split("x"))): names for row, names in self.configurations.rows.items() if row in wanted}
         rows = {shape: names for shape, names in rows.items() if table.find_limit(*shape) <= self.options.skip_us}
         for number in range(self.options.rounds):
             # No kernel always follows the same one.
@@ -149,6 +150,7 @@ class Survey:
 
 def main():
     parser = argparse.ArgumentParser(description="Times many kernels on many rows in little time.")
+    parser.add_argument("--rows", type=lambda text: text.split(","), help="of configurations.json only these")
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--seed", type=int, default=int(time.time()))
