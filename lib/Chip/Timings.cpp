@@ -12,12 +12,14 @@ namespace {
 // and H800 GPUs (docs/Timing.md). "fit": fitted to half of the shapes that
 // docs/Timing.md names, from the value in parentheses.
 constexpr AheadTiming kHopperAhead = {
-    /*launchUs=*/1.13,       // fit
-    /*part=*/0.254,          // fit (0.105, chooser)
-    /*ofIdle=*/0.544,        // fit (0.6, chooser)
-    /*ofAgain=*/0.164,       // fit (0.05, chooser)
+    /*launchUs=*/1.31,       // fit
+    /*part=*/0.295,          // fit (0.105, chooser)
+    /*ofIdle=*/0.514,        // fit (0.6, chooser)
+    /*ofFit=*/0.12,          // fit
+    /*ofAgain=*/0.128,       // fit (0.05, chooser)
     /*enoughIdle=*/0.333,    // fit
-    /*ofShared=*/0.25,       // fit
+    /*ofShared=*/0.138,      // fit
+    /*ofTensor=*/0.131,      // fit
     /*dramBytesPerNs=*/4360, // measured: no kernel of two surveys had more
 };
 
@@ -27,72 +29,77 @@ constexpr Timing kH200 = {
     /*clusters=*/kHopperClusters, // measured
     /*partitions=*/4,             // sheet
     /*gigahertz=*/1.965,          // chooser
-    /*powerShare=*/0.622,         // fit (0.45, assumed)
-    /*powerSlope=*/0.441,         // fit (0.5, assumed)
-    /*l2Power=*/0.4,              // fit (0.2, assumed)
-    /*dramPower=*/0.25,           // fit
-    /*coolUs=*/2.18,              // fit (20, assumed)
-    /*warmingUs=*/26,             // fit (30, assumed)
+    /*powerShare=*/0.566,         // fit (0.45, assumed)
+    /*powerSlope=*/0.46,          // fit (0.5, assumed)
+    /*l2Power=*/0.376,            // fit (0.2, assumed)
+    /*dramPower=*/0.226,          // fit
+    /*idlePower=*/0.505,          // fit
+    /*coolUs=*/2.39,              // fit (20, assumed)
+    /*warmingUs=*/28,             // fit (30, assumed)
     /*launchUs=*/1.98,            // fit (1.3, assumed)
-    /*earlyUs=*/0.62,             // fit (0.8, chooser)
-    /*clusterUs=*/0.0806,         // fit (0.3, assumed)
+    /*earlyUs=*/0.634,            // fit (0.8, chooser)
+    /*clusterUs=*/0.0489,         // fit (0.3, assumed)
     /*signalUs=*/0.16,            // 0.25 of early, an earlier chooser
-    /*constantUs=*/0.633,         // fit (1.6 of early, chooser)
-    /*constantOfTwoUs=*/0.24,     // fit
+    /*constantUs=*/0.889,         // fit (1.6 of early, chooser)
+    /*constantOfTwoUs=*/0.27,     // fit
     /*ahead=*/kHopperAhead,
     /*issue=*/
     {{
         /*Free*/ {0, 0},
         /*Arithmetic*/ {1, 4},        // sheet: 32 lanes; published
         /*Packed*/ {2, 4},            // published of a B200
-        /*Integer*/ {0.749, 4},       // fit (1, sheet); published
-        /*Convert*/ {4.67, 6},        // fit (2, sheet: 16 lanes); assumed
+        /*Integer*/ {0.765, 4},       // fit (1, sheet); published
+        /*Convert*/ {5.66, 6},        // fit (2, sheet: 16 lanes); assumed
         /*Divide*/ {20, 100},         // assumed, a sequence of instructions
-        /*Shuffle*/ {2.19, 27},       // fit (2, assumed); published
-        /*SharedLoad*/ {2.17, 4.29},  // fit (1, sheet); fit (29, published)
-        /*SharedStore*/ {2.21, 30},   // fit (4, sheet: 128 bytes a cycle);
+        /*Shuffle*/ {2.26, 27},       // fit (2, assumed); published
+        /*SharedLoad*/ {2.17, 3.86},  // fit (1, sheet); fit (29, published)
+        /*SharedStore*/ {1.98, 30},   // fit (4, sheet: 128 bytes a cycle);
                                       // assumed
-        /*GlobalLoad*/ {1, 1940},     // sheet; fit (500, published: 263 to 744)
+        /*GlobalLoad*/ {1, 1860},     // sheet; fit (500, published: 263 to 744)
         /*GlobalStore*/ {4, 4},       // assumed
-        /*Synchronise*/ {2.89, 10.4}, // fit (2, assumed; 12, published)
-        /*Tensor*/ {3.45, 4},         // fit (4, assumed)
+        /*Synchronise*/ {2.87, 10.8}, // fit (2, assumed; 12, published)
+        /*Tensor*/ {3.54, 4},         // fit (4, assumed)
         /*Copy*/ {4, 4},              // assumed
     }},
-    /*wakeCycles=*/20.1,          // fit (30; published: 88 for both ways)
+    /*wakeCycles=*/20.9,          // fit (30; published: 88 for both ways)
     /*arriveCycles=*/8,           // published
-    /*remoteCycles=*/318,         // fit (180, published)
+    /*remoteCycles=*/252,         // fit (180, published)
     /*spillFree=*/49.3,           // fit
-    /*spillCycles=*/3.66,         // fit
+    /*spillCycles=*/4,            // fit
     /*l1LatencyCycles=*/40,       // published
-    /*copyCycles=*/55.1,          // fit (40; published: 111 with what precedes)
-    /*l2LatencyCycles=*/550,      // fit (420; published: 407)
-    /*dramLatencyCycles=*/716,    // fit (1100; published: 595 ns)
-    /*mapCycles=*/625,            // fit (320, published)
-    /*fillCycles=*/0.111,         // fit
-    /*fillSharers=*/52,           // fit
-    /*fillPower=*/0.795,          // fit (1, assumed)
-    /*fillFree=*/11,              // fit
-    /*fillCopies=*/9.41,          // fit
-    /*fillSpread=*/0.0632,        // fit (1, assumed)
-    /*passCycles=*/426,           // fit
-    /*idleShare=*/0.071,          // fit (0, assumed)
-    /*clusterMisses=*/0.315,      // fit
-    /*l2BytesOfOne=*/74.7,        // fit (64, chooser)
-    /*l2Bytes=*/4100,             // fit (4550, measured, docs/FirstHour.md)
+    /*copyCycles=*/53.3,          // fit (40; published: 111 with what precedes)
+    /*l2LatencyCycles=*/609,      // fit (420; published: 407)
+    /*dramLatencyCycles=*/694,    // fit (1100; published: 595 ns)
+    /*mapCycles=*/683,            // fit (320, published)
+    /*fillCycles=*/0.101,         // fit
+    /*fillSharers=*/51.1,         // fit
+    /*fillStrips=*/0.497,         // fit
+    /*fillPower=*/0.79,           // fit (1, assumed)
+    /*fillFree=*/10.4,            // fit
+    /*fillCopies=*/10.7,          // fit
+    /*fillSpread=*/0.0492,        // fit (1, assumed)
+    /*passCycles=*/313,           // fit
+    /*idleShare=*/0.0679,         // fit (0, assumed)
+    /*clusterMisses=*/0.282,      // fit
+    /*l2BytesOfOne=*/74.9,        // fit (64, chooser)
+    /*l2Bytes=*/5190,             // fit (4550, measured, docs/FirstHour.md)
     /*l2Sharers=*/2.57,           // fit (2, assumed)
-    /*dramBytesOfOne=*/900,       // fit (329, chooser)
-    /*dramBytes=*/2960,           // fit (2010, chooser)
-    /*dramNorm=*/2.25,            // fit (6, chooser)
+    /*dramBytesOfOne=*/824,       // fit (329, chooser)
+    /*dramBytes=*/3080,           // fit (2010, chooser)
+    /*dramNorm=*/1.89,            // fit (6, chooser)
     /*storeBytesOfOne=*/32,       // measured, docs/FirstHour.md
     /*storeBytes=*/2100,          // measured, an H100, docs/FirstHour.md
-    /*storeRowCycles=*/0.0406,    // fit (0.02, measured, docs/Chooser.md)
-    /*storeLatencyCycles=*/206,   // fit (600, assumed)
-    /*remoteBytes=*/10.8,         // fit (16, assumed)
-    /*remoteLatencyCycles=*/52.9, // fit (200; published: 180)
+    /*storeRowCycles=*/0.0347,    // fit (0.02, measured, docs/Chooser.md)
+    /*storeLatencyCycles=*/214,   // fit (600, assumed)
+    /*remoteBytes=*/12.4,         // fit (16, assumed)
+    /*remoteLatencyCycles=*/62.3, // fit (200; published: 180)
     /*multiplyAdds=*/4096,        // sheet
-    /*productCycles=*/1.67,       // fit (1, published)
-    /*productLatencyCycles=*/26,  // fit (60; published: 46)
-    /*sharedBytes=*/128,          // published
+    /*productCycles=*/1.75,       // fit (1, published)
+    /*productLatencyCycles=*/27.1, // fit (60; published: 46)
+    /*sharedBytes=*/128,           // published
+    /*loadCycles=*/2.02,           // fit
+    /*loadedCycles=*/40.1,         // fit (29, published)
+    /*scaledCycles=*/2.88,         // fit
     /*tensorMemory=*/{},
 };
 
@@ -101,14 +108,14 @@ constexpr Timing kH200 = {
 constexpr Timing kH100 = [] {
   Timing timing = kH200;
   timing.name = "NVIDIA H100";
-  timing.powerSlope = 0.4;            // fit
-  timing.warmingUs = 13;              // fit
-  timing.launchUs = 2;                // fit
-  timing.dramLatencyCycles = 526;     // fit
-  timing.dramBytesOfOne = 515;        // fit
+  timing.powerSlope = 0.43;           // fit
+  timing.warmingUs = 5.64;            // fit
+  timing.launchUs = 1.84;             // fit
+  timing.dramLatencyCycles = 557;     // fit
+  timing.dramBytesOfOne = 372;        // fit
   timing.ahead.dramBytesPerNs = 3060; // measured, the most, A waited for
-  // fit (published: 3.02 to 3.17 TB/s to all SMs; with the norm this is 3.09)
-  timing.dramBytes = 2230;
+  // fit (published: 3.02 to 3.17 TB/s to all SMs; with the norm this is 3.02)
+  timing.dramBytes = 2320;
   return timing;
 }();
 
@@ -130,10 +137,10 @@ constexpr Timing kB200 = [] {
   timing.mapCycles = 360;          // published
   timing.l2BytesOfOne = 122;       // published: 28 KiB in 234 cycles
   timing.l2Bytes = 8650;           // published: a B300, 17 TB/s
-  // published: 7.0 to 7.26 TB/s to all SMs, which the norm makes 1.36 times as
+  // published: 7.0 to 7.26 TB/s to all SMs, which the norm makes 1.44 times as
   // long if nothing else takes less
   timing.dramBytes =
-      148 / (148 * 1.965 / 7100 / 1.36 - 1 / timing.dramBytesOfOne);
+      148 / (148 * 1.965 / 7100 / 1.44 - 1 / timing.dramBytesOfOne);
   timing.ahead.dramBytesPerNs = 7260; // published: the most
   timing.storeBytesOfOne = 31;        // published: a B300
   timing.storeBytes = 148 * 20;       // published: 52 cycles for a KiB

@@ -5,6 +5,7 @@
 #include "ISA/Families.h"
 #include "Machine/Machine.h"
 #include "Program/Decoder.h"
+#include "Timing/MemoryShares.h"
 #include "Timing/Waves.h"
 #include "fp8/Chip/Chip.h"
 #include "fp8/Chip/LaunchLimits.h"
@@ -93,7 +94,7 @@ private:
     return fp8::chip::lookupTiming(module.target, options.timedGpu);
   }
 
-  void predict(const std::deque<Trace> &traces) {
+  void predict(std::deque<Trace> &traces) {
     auto volume = [](const std::array<uint32_t, 3> &extents) {
       return uint64_t(extents[0]) * extents[1] * extents[2];
     };
@@ -102,6 +103,7 @@ private:
     launch.clusterCtas = volume(config.cluster);
     launch.programmatic = config.programmatic;
     countPasses(launch, traces);
+    evenLoads(traces);
     const Costs costs(program, *timing());
     for (const Trace &trace : traces) {
       std::optional<KernelTime> time = replay(trace, costs, *timing(), launch);

@@ -172,7 +172,7 @@ void addTimingOptions(CLI::App &app, Options &options,
                       const std::string &group) {
   app.add_flag("--timing", options.simulation.timing,
                "Predict the kernel's time on the GPU of its chip instead of "
-               "computing: two clusters run, without values, and nothing is "
+               "computing: three clusters run, without values, and nothing is "
                "judged (docs/Timing.md)")
       ->group(group)
       ->excludes("--multiprocessors")

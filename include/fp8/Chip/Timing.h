@@ -59,12 +59,13 @@ struct TensorMemoryTiming {
 struct AheadTiming {
   double launchUs; ///< from that one's end to its first instruction
   /// The part of its cycles that is ahead: `part`, and `ofIdle` of the part of
-  /// the SMs' time in which they have no CTA and memory has room; less
-  /// `ofAgain` of the part of the loads that others have made before, which
-  /// CTAs that do not run in step wait for, and less `ofShared` of the part of
-  /// the cycles in which shared memory works. From `enoughIdle` on nobody waits
-  /// for loads.
-  double part, ofIdle, ofAgain, enoughIdle, ofShared;
+  /// the SMs' time in which they have no CTA and memory has room, and `ofFit`
+  /// of memory's room where two kernels fit at a time; less `ofAgain` of the
+  /// part of the loads that others have made before, which CTAs that do not run
+  /// in step wait for, and less `ofShared` and `ofTensor` of the parts of the
+  /// cycles in which shared memory and the tensor cores work. From `enoughIdle`
+  /// on nobody waits for loads.
+  double part, ofIdle, ofFit, ofAgain, enoughIdle, ofShared, ofTensor;
   /// What memory delivers at most: kernels that follow one another without a
   /// pause take no less.
   double dramBytesPerNs;
@@ -78,11 +79,14 @@ struct Timing {
   int64_t partitions; ///< of an SM, each with an issue slot
   double gigahertz;
   /// The load is the share of the cycles in which the tensor cores work,
-  /// `l2Power` of that of L2 and `dramPower` of that of memory. Where it
-  /// exceeds `powerShare`, the clock falls by `powerSlope` for each further
-  /// part: not for kernels of `coolUs` or less, and all the way for those that
-  /// take `warmingUs` longer. What memory takes does not depend on the clock.
-  double powerShare, powerSlope, l2Power, dramPower, coolUs, warmingUs;
+  /// `l2Power` of that of L2 and `dramPower` of that of memory; less
+  /// `idlePower` of it for the part of the SMs' time in which they have no CTA.
+  /// Where it exceeds `powerShare`, the clock falls by `powerSlope` for each
+  /// further part: not for kernels of `coolUs` or less, and all the way for
+  /// those that take `warmingUs` longer. What memory takes does not depend on
+  /// the clock.
+  double powerShare, powerSlope, l2Power, dramPower, idlePower, coolUs,
+      warmingUs;
   /// From one kernel's end to the next one's first instruction, what a
   /// programmatic launch saves of it, and what a cluster adds.
   double launchUs, earlyUs, clusterUs;
@@ -106,11 +110,14 @@ struct Timing {
   double copyCycles, l2LatencyCycles, dramLatencyCycles, mapCycles;
   /// What L2 takes for the rows of a box outside the tensor, which all SMs
   /// request from one place: `fillCycles` for each SM, of `fillSharers` at
-  /// most, times the `fillPower`-th power of the number of rows beyond the
-  /// first `fillFree`. The first copies of a CTA take less, and the
-  /// `fillCopies`-th all of it. It is divided by the `fillSpread`-th power of
-  /// the number of a CTA's tiles: CTAs fall out of step.
-  double fillCycles, fillSharers, fillPower, fillFree, fillCopies, fillSpread;
+  /// most, over the `fillStrips`-th power of the boxes that the tensor's rows
+  /// fill, of which the SMs load one or another; times the `fillPower`-th power
+  /// of the number of rows beyond the first `fillFree`. The first copies of a
+  /// CTA take less, and the `fillCopies`-th all of it. It is divided by the
+  /// `fillSpread`-th power of the number of a CTA's tiles: CTAs fall out of
+  /// step.
+  double fillCycles, fillSharers, fillStrips, fillPower, fillFree, fillCopies,
+      fillSpread;
   /// What memory and L2 take where a CTA turns to its next tile.
   double passCycles;
   /// In the last round, when not all SMs have a tile: the fraction of the
@@ -137,6 +144,11 @@ struct Timing {
   /// Bytes of shared memory, for products' operands and loads by warps. Copies
   /// that land take nothing of them.
   double sharedBytes;
+  /// What a register that a warp loads from there takes of the SM's path for
+  /// loads. A warp's products behind the first that it starts wait for what it
+  /// has loaded, for so many cycles and more for each register: ptxas puts the
+  /// multiplications of scales in between.
+  double loadCycles, loadedCycles, scaledCycles;
   TensorMemoryTiming tensorMemory;
 };
 

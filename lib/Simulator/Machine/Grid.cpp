@@ -54,11 +54,14 @@ void Grid::listClusters() {
     for (uint32_t y = 0; y < grid[1]; y += cluster[1])
       for (uint32_t x = 0; x < grid[0]; x += cluster[0])
         pending.push_back({x, y, z});
-  // Two stand for all: the first, and one whose tiles lie elsewhere.
+  // Three stand for all: the first, one whose tiles lie elsewhere, and the
+  // last, whose tiles may reach beyond the tensors.
   if (options.timing) {
-    std::swap(pending[1 % pending.size()],
-              pending[size_t(double(pending.size()) * kSecondCluster)]);
-    pending.resize(std::min<size_t>(2, pending.size()));
+    const size_t count = pending.size();
+    std::swap(pending[1 % count],
+              pending[size_t(double(count) * kSecondCluster)]);
+    std::swap(pending[std::min<size_t>(2, count - 1)], pending.back());
+    pending.resize(std::min<size_t>(3, count));
   }
   std::reverse(pending.begin(), pending.end());
 }

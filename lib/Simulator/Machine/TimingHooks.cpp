@@ -163,6 +163,7 @@ void TimingHooks::copied(const Warp &warp, const Mbarrier &barrier,
   event.bytes = copy.bytes / copy.targets;
   event.inside = copy.inside / copy.targets;
   event.beyond = uint16_t(copy.rowsBeyond);
+  event.strips = uint16_t(std::min<uint32_t>(copy.strips, UINT16_MAX));
   event.isPart = copy.isPart;
   if (copy.address) {
     event.buffer = bufferAt(copy.address);

@@ -37,6 +37,7 @@ public:
     uint32_t rowsBeyond;  ///< of the box, not in the tensor
     uint64_t begin;       ///< where in the tensor; other boxes have others
     int32_t column;       ///< where the box begins in a row
+    uint32_t strips;      ///< boxes that the tensor's rows fill
     uint32_t targets = 1; ///< CTAs that share what is read
     bool isPart = false;  ///< for another than the first of them
   };

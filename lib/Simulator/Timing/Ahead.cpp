@@ -32,6 +32,7 @@ void fp8::sim::setLoad(AheadShares &shares, const chip::Timing &t,
   const double ctas = double(launch.ctas), passes = meanPasses(launch);
   const double slots = std::ceil(ctas / resident) * double(t.multiprocessors);
   shares.idle = 1 - ctas * passes / (launch.passes * slots);
+  shares.fits = 2 * launch.ctas <= uint64_t(t.multiprocessors);
   const double clusters = ctas / double(launch.clusterCtas);
   uint64_t most = 0;
   for (const Trace::Buffer &buffer : trace.buffers) {
@@ -47,9 +48,11 @@ void fp8::sim::setLoad(AheadShares &shares, const chip::Timing &t,
 double fp8::sim::partAhead(const chip::Timing &t, const AheadShares &shares) {
   const double room = std::max(1 - shares.dram, 0.0),
                inStep = std::max(1 - shares.idle / t.ahead.enoughIdle, 0.0);
-  return t.ahead.part + t.ahead.ofIdle * shares.idle * room -
+  return t.ahead.part +
+         (t.ahead.ofIdle * shares.idle + (shares.fits ? t.ahead.ofFit : 0)) *
+             room -
          t.ahead.ofAgain * shares.again * inStep -
-         t.ahead.ofShared * shares.shared;
+         t.ahead.ofShared * shares.shared - t.ahead.ofTensor * shares.tensor;
 }
 
 /// What the bytes take in memory.
@@ -62,9 +65,7 @@ static double leastUs(const fp8::chip::Timing &t, const Trace &trace) {
 }
 
 void fp8::sim::takeAhead(KernelTime &time, const chip::Timing &t,
-                         const Trace &trace, const TracedLaunch &launch,
-                         double resident, AheadShares shares) {
-  setLoad(shares, t, trace, launch, resident);
+                         const Trace &trace, const AheadShares &shares) {
   const double us = time.microseconds;
   time.aheadUs = std::min(partAhead(t, shares) * (us - time.launchUs),
                           std::max(us - leastUs(t, trace), 0.0));

@@ -21,13 +21,17 @@ struct Ahead {
 
 /// What CTAs that are ahead meet, each a part of all.
 struct AheadShares {
-  double idle;   ///< of the time of all SMs, in which they have no CTA
-  double again;  ///< of the loads of the largest buffer, those after the first
-  double shared; ///< of the cycles, those in which shared memory works
-  double dram;   ///< of the cycles, those in which memory works
+  double shared;    ///< of the cycles, those in which shared memory works
+  double dram;      ///< of the cycles, those in which memory works
+  double tensor;    ///< of the cycles, those in which the tensor cores work
+  double idle = 0;  ///< of the time of all SMs, in which they have no CTA
+  double again = 0; ///< of the loads of the largest buffer, those after the
+                    ///< first
+  /// Two kernels find room at a time, so that all CTAs of one are ahead.
+  bool fits = false;
 };
 
-/// Sets `idle` and `again`. `resident`: CTAs that run at a time.
+/// Sets what the launch decides. `resident`: CTAs that run at a time.
 void setLoad(AheadShares &shares, const chip::Timing &t, const Trace &trace,
              const TracedLaunch &launch, double resident);
 
@@ -41,9 +45,9 @@ double launchUs(const chip::Timing &t, bool isProgrammatic, const Ahead &ahead,
 double partAhead(const chip::Timing &t, const AheadShares &shares);
 
 /// Takes what is ahead off the time, down to what the bytes of the buffers that
-/// the launch loads or stores take in memory. `shares`: of the engines.
+/// the launch loads or stores take in memory.
 void takeAhead(KernelTime &time, const chip::Timing &t, const Trace &trace,
-               const TracedLaunch &launch, double resident, AheadShares shares);
+               const AheadShares &shares);
 
 } // namespace fp8::sim
 

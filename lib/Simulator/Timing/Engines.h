@@ -26,6 +26,7 @@ struct Multiprocessor {
   std::vector<Queue> partitions;
   std::vector<Queue> transfers; ///< by partition: from and to tensor memory
   Queue tensor, shared, copies, l2, dram, stores, remote, tensorCopies;
+  Queue loads; ///< of warps, from shared memory
 };
 
 /// The products of a warpgroup, in order.

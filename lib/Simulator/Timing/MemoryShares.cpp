@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 using namespace fp8::sim;
 
@@ -18,6 +19,18 @@ double fp8::sim::shareOfWork(const Trace &trace, const TracedLaunch &launch) {
       stores += double(buffer.stored) * clusters;
     }
   return stores ? has / stores : 1;
+}
+
+void fp8::sim::evenLoads(std::deque<Trace> &traces) {
+  std::map<uint64_t, double> most; // by address, in a pass
+  for (const Trace &trace : traces)
+    for (const Trace::Buffer &buffer : trace.buffers)
+      most[buffer.address] =
+          std::max(most[buffer.address], double(buffer.loaded) / trace.passes);
+  for (Trace &trace : traces)
+    for (Trace::Buffer &buffer : trace.buffers)
+      if (buffer.loaded)
+        buffer.loaded = uint64_t(most[buffer.address] * trace.passes);
 }
 
 MemoryShares::MemoryShares(const Trace &trace, const chip::Timing &t,
@@ -77,9 +90,10 @@ bool MemoryShares::takesFill(const TraceEvent &load) const {
 
 double MemoryShares::fillCycles(const TraceEvent &load, uint32_t filled) const {
   const double inStep = std::min(1.0, filled / t.fillCopies);
+  const double sharers = active / std::pow(load.strips, t.fillStrips);
   const double tiles = std::max(1u, trace.buffers[load.buffer].rounds);
   return inStep * std::pow(load.beyond - t.fillFree, t.fillPower) *
-         t.fillCycles * std::min(active, t.fillSharers) /
+         t.fillCycles * std::min(sharers, t.fillSharers) /
          std::pow(tiles, t.fillSpread);
 }
 

@@ -9,6 +9,7 @@
 #include "Timing/Replay.h"
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 namespace fp8::sim {
@@ -16,6 +17,11 @@ namespace fp8::sim {
 /// The bytes of a launch's output, of those that all its CTAs would store if
 /// each stored what those of the trace do; 1 if it stores nothing.
 double shareOfWork(const Trace &trace, const TracedLaunch &launch);
+
+/// Gives each trace the loads of the one that has most in a pass, of each
+/// buffer. A tile at an edge loads less than those that lie inside, of which
+/// there are more.
+void evenLoads(std::deque<Trace> &traces);
 
 /// The other CTAs do what those of the trace do, as long as there is work: the
 /// bytes of the output tell how much. All times are in cycles of the SM's

@@ -2,12 +2,8 @@
 //
 // The engines, and the warps that feed them.
 
-#include "Timing/Replay.h"
-#include "Timing/Ahead.h"
 #include "Timing/Clock.h"
-#include "Timing/Engines.h"
-#include "Timing/MemoryShares.h"
-#include "Timing/WarpState.h"
+#include "Timing/Replayer.h"
 #include "Timing/Waves.h"
 
 #include <algorithm>
@@ -16,66 +12,15 @@
 using namespace fp8::sim;
 
 namespace {
-constexpr uint32_t kWarpsOfGroup = 4;
 constexpr double kLanesBytes = 32 * sizeof(uint32_t); ///< of a register
 /// Cycles that a warp may run ahead of the others.
 constexpr double kSlice = 4;
-
-class Replayer {
-public:
-  Replayer(const Trace &trace, const Costs &costs, const fp8::chip::Timing &t,
-           const TracedLaunch &launch);
-  std::optional<KernelTime> run();
-
-private:
-  const Trace &trace;
-  const Costs &costs;
-  const fp8::chip::Timing &t;
-  const TracedLaunch &launch;
-  std::vector<Multiprocessor> sms;
-  std::vector<Phase> phases;
-  std::vector<Products> groups; ///< by CTA and warpgroup
-  std::vector<WarpState> warps;
-  const MemoryShares memory;
-  double end = 0;
-  /// When the dependent kernel may start, and the first product.
-  double nextStarts = 1e300, firstProduct = 1e300;
-  Ahead ahead;
-
-  double loadLatency(const TraceEvent &event) const {
-    return event.count
-               ? t.issue[size_t(fp8::chip::IssueClass::GlobalLoad)].latency
-               : t.l1LatencyCycles;
-  }
-  double arrivalCycles(const TraceEvent &event) const {
-    return event.isRemote ? t.remoteCycles : t.arriveCycles;
-  }
-  void runWarp(uint32_t index, double until);
-  bool execute(uint32_t warp, uint32_t inst, double until);
-  bool handle(uint32_t warp, const TraceEvent &event);
-  void arrive(const WarpState &warp, uint32_t phase, double at);
-  double load(WarpState &warp, Multiprocessor &sm, const TraceEvent &event);
-  void startProduct(uint32_t warp, const TraceEvent &event);
-  double productCycles(const TraceEvent &event) const;
-  double multiply(Multiprocessor &sm, double at, const TraceEvent &event);
-  void startTensorWork(uint32_t warp, const TraceEvent &event);
-  void transfer(uint32_t warp, const TraceEvent &event);
-  bool waitForProducts(uint32_t warp, const TraceEvent &event);
-  Products &groupOf(uint32_t warp) {
-    return groups[trace.warps[warp].cta * 8 +
-                  trace.warps[warp].id / kWarpsOfGroup];
-  }
-  KernelTime result() const;
-  double overlap(double all, double memory) const;
-  double lastWaveCycles(uint64_t ctas) const;
-  Ahead getAhead() const;
-  void noteProduct(const WarpState &warp);
-};
+} // namespace
 
 Replayer::Replayer(const Trace &trace, const Costs &costs,
                    const fp8::chip::Timing &t, const TracedLaunch &launch)
     : trace(trace), costs(costs), t(t), launch(launch), sms(launch.clusterCtas),
-      phases(trace.phases), groups(launch.clusterCtas * 8),
+      phases(trace.phases), groups(launch.clusterCtas * kMostGroups),
       warps(trace.warps.size()), memory(trace, t, launch) {
   for (Multiprocessor &sm : sms) {
     sm.partitions.resize(size_t(t.partitions));
@@ -126,97 +71,6 @@ double Replayer::load(WarpState &warp, Multiprocessor &sm,
   return memory.waitsForDram(event.buffer)
              ? std::max(l2, dram + t.dramLatencyCycles)
              : std::max(l2, dram);
-}
-
-void Replayer::noteProduct(const WarpState &warp) {
-  if (warp.clock >= firstProduct)
-    return;
-  firstProduct = warp.clock;
-  ahead.multiplies = !warp.isBehindGridWait;
-}
-
-void Replayer::startProduct(uint32_t index, const TraceEvent &event) {
-  noteProduct(warps[index]);
-  Products &group = groupOf(index);
-  if (group.all.size() < event.count)
-    group.all.resize(event.count);
-  Products::One &one = group.all[event.count - 1];
-  one.issued = std::max(one.issued, warps[index].clock);
-  if (++one.warps < kWarpsOfGroup)
-    return;
-  one.done = multiply(sms[trace.warps[index].cta], one.issued, event) +
-             t.productLatencyCycles;
-  group.started = event.count;
-  for (uint32_t n = 0; n < warps.size(); ++n)
-    if (&groupOf(n) == &group)
-      warps[n].blocked = false;
-}
-
-/// When a product ends that may start at `at`. Its operands are read while the
-/// product in front is made.
-double Replayer::multiply(Multiprocessor &sm, double at,
-                          const TraceEvent &event) {
-  const double cycles = productCycles(event);
-  const double read = sm.shared.take(std::max(at, sm.tensor.free - cycles),
-                                     event.bytes / t.sharedBytes);
-  return sm.tensor.take(std::max(at, read - cycles), cycles);
-}
-
-/// The math, or reading the operands if that takes longer.
-double Replayer::productCycles(const TraceEvent &event) const {
-  double rows = event.pair
-                    ? event.rows
-                    : std::max<int64_t>(event.rows, t.tensorMemory.leastRows);
-  double operands = event.bytes / t.sharedBytes + t.productCycles +
-                    (event.pair ? t.tensorMemory.pairCycles : 0);
-  return std::max(rows * event.columns * 32 / t.multiplyAdds + t.productCycles,
-                  operands);
-}
-
-/// A product or a copy into tensor memory. A product waits for the copies in
-/// front of it.
-void Replayer::startTensorWork(uint32_t index, const TraceEvent &event) {
-  WarpState &warp = warps[index];
-  const uint32_t cta = trace.warps[index].cta;
-  // Of a pair the two that differ in the last bit of their rank.
-  const uint32_t first = event.pair ? cta & ~1u : cta;
-  const uint32_t last = event.pair ? cta | 1u : cta;
-  const bool multiplies = event.kind == TraceEvent::Kind::TensorMma;
-  if (multiplies)
-    noteProduct(warp);
-  double at = warp.clock;
-  for (uint32_t n = first; multiplies && n <= last; ++n)
-    at = std::max({at, sms[n].tensor.free, sms[n].tensorCopies.free});
-  double done = 0;
-  for (uint32_t n = first; n <= last; ++n)
-    done = std::max(
-        done, multiplies
-                  ? multiply(sms[n], at, event) + t.productLatencyCycles
-                  : sms[n].tensorCopies.take(at, t.tensorMemory.copyCycles));
-  if (event.pair)
-    done += t.tensorMemory.pairLatencyCycles;
-  warp.started = std::max(warp.started, done);
-}
-
-bool Replayer::waitForProducts(uint32_t index, const TraceEvent &event) {
-  Products &group = groupOf(index);
-  WarpState &warp = warps[index];
-  if (group.started < event.count) {
-    warp.blocked = true;
-    return false;
-  }
-  if (event.count)
-    warp.clock = std::max(warp.clock, group.all[event.count - 1].done);
-  return true;
-}
-
-void Replayer::transfer(uint32_t index, const TraceEvent &event) {
-  WarpState &warp = warps[index];
-  std::vector<Queue> &transfers = sms[trace.warps[index].cta].transfers;
-  warp.transferred =
-      transfers[trace.warps[index].id % transfers.size()].take(
-          warp.clock, event.bytes / t.tensorMemory.transferBytes) +
-      t.tensorMemory.transferLatencyCycles;
 }
 
 /// False where the warp must wait for others.
@@ -300,6 +154,18 @@ bool Replayer::handle(uint32_t index, const TraceEvent &event) {
   return true;
 }
 
+/// Loads of `registers` registers come between the operands of products, and
+/// wait for one another. When they begin.
+double Replayer::loadShared(WarpState &warp, Multiprocessor &sm, double at,
+                            uint32_t registers) {
+  sm.shared.take(at, registers * kLanesBytes / t.sharedBytes);
+  const double cycles = registers * t.loadCycles;
+  const double begin = sm.loads.take(at, cycles) - cycles;
+  warp.loaded = std::max(warp.loaded,
+                         begin + t.loadedCycles + registers * t.scaledCycles);
+  return begin;
+}
+
 /// False where the registers that it reads are not there by then: other warps
 /// of the partition issue first.
 bool Replayer::execute(uint32_t index, uint32_t number, double until) {
@@ -322,11 +188,8 @@ bool Replayer::execute(uint32_t index, uint32_t number, double until) {
       at = sm.shared.take(at, inst.spills * t.spillCycles);
       warp.clock = std::max(warp.clock, at);
     }
-    if (inst.loadsShared) {
-      const double cycles =
-          (inst.end - inst.writes) * kLanesBytes / t.sharedBytes;
-      at = sm.shared.take(at, cycles) - cycles;
-    }
+    if (inst.loadsShared)
+      at = loadShared(warp, sm, at, inst.end - inst.writes);
   }
   const double latency = inst.loadsGlobal && warp.loadLatency
                              ? warp.loadLatency
@@ -399,12 +262,14 @@ KernelTime Replayer::result() const {
   const Ahead work = getAhead();
   time.launchUs = launchUs(t, launch.programmatic, work,
                            launch.clusterCtas > 1 && trace.meets);
+  AheadShares shares{sm.shared.busy / last, sm.dram.busy / last,
+                     sm.tensor.busy / last};
+  setLoad(shares, t, trace, launch, memory.getResident());
   const double power =
       sm.tensor.busy + t.l2Power * sm.l2.busy + t.dramPower * sm.dram.busy;
-  setClock(time, t, power / last);
+  setClock(time, t, power / last * (1 - t.idlePower * shares.idle));
   if (launch.programmatic && work.signals && work.multiplies)
-    takeAhead(time, t, trace, launch, memory.getResident(),
-              {0, 0, sm.shared.busy / last, sm.dram.busy / last});
+    takeAhead(time, t, trace, shares);
   return time;
 }
 
@@ -434,8 +299,6 @@ std::optional<KernelTime> Replayer::run() {
     runWarp(next, other + kSlice);
   }
 }
-
-} // namespace
 
 std::optional<KernelTime> fp8::sim::replay(const Trace &trace,
                                            const Costs &costs,

@@ -47,6 +47,9 @@ struct TraceEvent {
   /// Of Mma, TensorMma: of the product that one SM's tensor cores make, 32
   /// bytes deep.
   uint16_t rows = 0, columns = 0;
+  /// Of Load: boxes that the tensor's rows fill. Of the CTAs of a launch the
+  /// same part loads each.
+  uint16_t strips = 1;
   uint32_t phase = 0; ///< of Commit kNoPhase: it never arrives
   uint32_t buffer = 0;
   /// Of Mma, TensorMma: that one SM's shared memory reads.
@@ -66,6 +69,7 @@ public:
   static constexpr uint32_t kEvent = uint32_t(1) << 31;
 
   struct Buffer {
+    uint64_t address = 0;
     uint64_t bytes = 0;              ///< that it has
     uint64_t loaded = 0, stored = 0; ///< by the cluster
     uint64_t first = 0;              ///< box that it loads
@@ -102,7 +106,7 @@ public:
   uint32_t buffer(uint64_t address, uint64_t bytes) {
     auto [at, isNew] = places.try_emplace(address, uint32_t(buffers.size()));
     if (isNew)
-      buffers.push_back({bytes});
+      buffers.push_back({address, bytes});
     return at->second;
   }
 

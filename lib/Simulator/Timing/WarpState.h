@@ -30,6 +30,8 @@ struct WarpState {
   std::vector<Store> stores;
   uint32_t pass = 0;      ///< that it copies for
   uint32_t filled = 0;    ///< its copies that had rows outside the tensor
+  uint32_t ended = 0;     ///< products that it has waited for
+  double loaded = 0;      ///< when what it loads from shared memory is there
   double loadLatency = 0; ///< of its last load from global memory
   double transferred = 0; ///< when its transfers end
   double waitedFor = 0;   ///< transfers that end before what it arrives for

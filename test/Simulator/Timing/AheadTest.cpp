@@ -124,7 +124,7 @@ TEST_F(AheadTest, ASignalBehindItMakesAProductNotAhead) {
 
 TEST_F(AheadTest, IdleSMsSaveMoreAndBytesReadAgainLess) {
   auto part = [](double idle, double again, double shared, double dram) {
-    return partAhead(h200(), {idle, again, shared, dram});
+    return partAhead(h200(), {shared, dram, 0, idle, again});
   };
   const double least = part(0, 0, 0, 0);
   EXPECT_DOUBLE_EQ(least, h200().ahead.part);
@@ -134,6 +134,27 @@ TEST_F(AheadTest, IdleSMsSaveMoreAndBytesReadAgainLess) {
   EXPECT_LT(part(0, 0.5, 0, 0), least);
   EXPECT_DOUBLE_EQ(part(0.5, 0.9, 0, 0), part(0.5, 0, 0, 0)) << "enough idle";
   EXPECT_LT(part(0, 0, 0.5, 0), least);
+}
+
+TEST_F(AheadTest, TwoKernelsThatFitSaveMoreAndBusyTensorCoresLess) {
+  AheadShares shares{0, 0.5, 0, 0.5, 0};
+  const double one = partAhead(h200(), shares);
+  shares.fits = true;
+  EXPECT_DOUBLE_EQ(partAhead(h200(), shares) - one, h200().ahead.ofFit * 0.5);
+  shares.fits = false;
+  shares.tensor = 0.5;
+  EXPECT_DOUBLE_EQ(one - partAhead(h200(), shares),
+                   h200().ahead.ofTensor * 0.5);
+}
+
+TEST_F(AheadTest, TwoKernelsFitOnHalfOfTheSMsEach) {
+  addWarps(1);
+  AheadShares shares{};
+  for (uint64_t ctas : {66, 67}) {
+    launch.ctas = ctas;
+    setLoad(shares, h200(), trace, launch, double(ctas));
+    EXPECT_EQ(shares.fits, ctas == 66);
+  }
 }
 
 TEST_F(AheadTest, MemoryIsNoFaster) {
@@ -171,7 +192,7 @@ TEST_F(AheadTest, ACtaThatStoresLessIsNoIdleSM) {
 TEST_F(AheadTest, LoadsOfTheLargestBufferCountAsMadeAgain) {
   addWarps(1);
   launch.ctas = 4;
-  trace.buffers = {{1000}, {4000}, {9000}};
+  trace.buffers = {{0, 1000}, {0, 4000}, {0, 9000}};
   trace.buffers[0].loaded = 1000; // all of it by each CTA
   trace.buffers[1].loaded = 2000; // each byte by two
   AheadShares shares{};

@@ -62,7 +62,7 @@ TEST(TimingTest, AChipIsNotThatOfTheGpu) {
             std::string::npos);
 }
 
-TEST(TimingTest, TwoClustersRunForAll) {
+TEST(TimingTest, ThreeClustersRunForAll) {
   Device device;
   Options options;
   LaunchConfig config;
@@ -72,7 +72,7 @@ TEST(TimingTest, TwoClustersRunForAll) {
   options.timing = true;
   Report report = run(device, text, {}, config, options);
   ASSERT_TRUE(report.time);
-  EXPECT_EQ(report.statistics.blocks, 2u);
+  EXPECT_EQ(report.statistics.blocks, 3u);
   EXPECT_GT(report.time->microseconds, report.time->launchUs);
 }
 

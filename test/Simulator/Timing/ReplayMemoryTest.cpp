@@ -4,6 +4,8 @@
 
 #include "ReplayTest.h"
 
+#include "Timing/MemoryShares.h"
+
 #include <cmath>
 
 using namespace fp8;
@@ -81,6 +83,41 @@ TEST_F(ReplayTest, RowsBeyondTheTensorHoldUpMemoryToo) {
       std::pow(60 - 13, inStep.fillPower) * inStep.fillCycles * 80;
   EXPECT_NEAR(slow - cycles(), fill, 1e-6);
   EXPECT_NEAR(later - cycles(), fill / std::sqrt(3), 1e-6);
+}
+
+TEST_F(ReplayTest, RowsBeyondOneStripOfSeveralCostLess) {
+  addWarps(2);
+  launch.ctas = 40; // fewer than make no difference
+  TraceEvent copy = load(1 << 14);
+  copy.beyond = 60;
+  trace.buffers[0].bytes *= launch.ctas;
+  trace.buffers[0].rounds = 1;
+  for (int n = 0; n < 20; ++n)
+    trace.add(0, copy);
+  trace.add(1, event(TraceEvent::Kind::Wait, copy.phase));
+  auto fillOf = [&](uint16_t strips) {
+    for (TraceEvent &one : trace.events) {
+      one.strips = strips;
+      one.beyond = 60;
+    }
+    const double with = cycles();
+    for (TraceEvent &one : trace.events)
+      one.beyond = 0;
+    return with - cycles();
+  };
+  EXPECT_NEAR(fillOf(1), fillOf(4) * std::pow(4, h200().fillStrips), 1e-6);
+}
+
+TEST(MemorySharesTest, ATileAtAnEdgeCountsAsOneOfMany) {
+  std::deque<Trace> traces(2);
+  for (Trace &trace : traces)
+    trace.buffer(4096, 1 << 20);
+  traces[0].passes = 2;
+  traces[0].buffers[0].loaded = 2000;
+  traces[1].buffers[0].loaded = 10;
+  evenLoads(traces);
+  EXPECT_EQ(traces[0].buffers[0].loaded, 2000u);
+  EXPECT_EQ(traces[1].buffers[0].loaded, 1000u);
 }
 
 TEST_F(ReplayTest, RowsBeyondTheTensorCostAllOnceCtasRunInStep) {

@@ -49,6 +49,7 @@ TEST_F(ReplayTest, AWarpThatWaitsForARegisterLeavesItsPartitionToOthers) {
 }
 
 TEST_F(ReplayTest, TheClockFallsWhileAProductLasts) {
+  launch.ctas = uint64_t(h200().multiprocessors);
   auto clockOf = [&](int products) {
     trace = Trace();
     addWarps(4);
@@ -90,6 +91,77 @@ TEST_F(ReplayTest, ProductsFollowEachOtherAtTheTensorCoresRate) {
   EXPECT_NEAR(cycles(),
               10 * (128 + h200().productCycles) + h200().productLatencyCycles,
               1e-6);
+}
+
+/// One warp loads from shared memory; two products follow.
+TEST_F(ReplayTest, ProductsBehindTheFirstWaitForWhatTheirWarpsHaveLoaded) {
+  additions.makeLoads();
+  auto secondProduct = [&](bool waits) {
+    trace = Trace();
+    addWarps(4);
+    trace.addInstruction(0, 1);
+    for (uint32_t warp = 0; warp < 4; ++warp) {
+      TraceEvent product = event(TraceEvent::Kind::Mma);
+      product.rows = 64;
+      product.columns = 8;
+      for (product.count = 1; product.count <= 2; ++product.count) {
+        trace.add(warp, product);
+        product.kind = TraceEvent::Kind::MmaWait;
+        if (waits || product.count == 2)
+          trace.add(warp, product);
+        product.kind = TraceEvent::Kind::Mma;
+      }
+    }
+    return cycles();
+  };
+  const double product = 4 + h200().productCycles;
+  EXPECT_NEAR(secondProduct(false),
+              h200().loadedCycles + h200().scaledCycles + product +
+                  h200().productLatencyCycles,
+              1e-6);
+  // What it has waited for is no longer in front of it.
+  EXPECT_LT(secondProduct(true), secondProduct(false));
+}
+
+TEST_F(ReplayTest, LoadsDoNotWaitForProductsToCome) {
+  additions.makeLoads();
+  auto timeOf = [&](int products, int loads) {
+    trace = Trace();
+    addWarps(5);
+    for (uint32_t warp = 0; warp < 4; ++warp) {
+      TraceEvent product = event(TraceEvent::Kind::Mma);
+      product.rows = 64;
+      product.columns = 256;
+      product.bytes = 1 << 14;
+      for (int n = 0; n < products; ++n) {
+        product.count = uint32_t(n + 1);
+        trace.add(warp, product);
+      }
+    }
+    for (int n = 0; n < loads; ++n)
+      trace.addInstruction(4, 0); // each needs what the last one has loaded
+    return cycles();
+  };
+  EXPECT_NEAR(timeOf(10, 200), timeOf(0, 200), 20);
+}
+
+TEST_F(ReplayTest, IdleSMsLeaveTheOthersTheirClock) {
+  addWarps(4);
+  for (uint32_t warp = 0; warp < 4; ++warp) {
+    TraceEvent product = event(TraceEvent::Kind::Mma);
+    product.rows = 64;
+    product.columns = 256;
+    for (product.count = 1; product.count <= 2000; ++product.count)
+      trace.add(warp, product);
+    product.kind = TraceEvent::Kind::MmaWait;
+    product.count = 2000;
+    trace.add(warp, product);
+  }
+  auto clockOf = [&](uint64_t ctas) {
+    launch.ctas = ctas;
+    return replay(trace, additions.costs(), h200(), launch)->gigahertz;
+  };
+  EXPECT_GT(clockOf(60), clockOf(132));
 }
 
 TEST_F(ReplayTest, AProductStartsWithTheLastOfItsWarps) {

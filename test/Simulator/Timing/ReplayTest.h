@@ -37,6 +37,11 @@ public:
     program.code[1].d[0] = 1;
     program.code[1].s[0] = 2;
   }
+  /// They load from shared memory in place of adding.
+  void makeLoads() {
+    text.opcode = "ld";
+    text.qualifiers = {"shared", "b32"};
+  }
   Costs costs(const chip::Timing &timing = h200()) const {
     return Costs(program, timing);
   }

@@ -20,7 +20,8 @@ Trace traceOf(uint32_t passes, uint64_t output, uint64_t stores) {
   return trace;
 }
 
-TracedLaunch launchOf(uint64_t ctas, uint32_t passes = 1, double ctasOfMost = 0) {
+TracedLaunch launchOf(uint64_t ctas, uint32_t passes = 1,
+                      double ctasOfMost = 0) {
   TracedLaunch launch;
   launch.ctas = ctas;
   launch.passes = passes;

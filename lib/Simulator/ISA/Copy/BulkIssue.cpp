@@ -71,7 +71,8 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   if (m.timing) {
     TimingHooks::Copy copy{load.global,       load.bytes,
                            load.inside.bytes, load.inside.rowsBeyond,
-                           load.inside.begin, load.inside.column};
+                           load.inside.begin, load.inside.column,
+                           load.inside.strips};
     if (load.multicast) {
       copy.targets = uint32_t(__builtin_popcount(load.ctaMask));
       copy.isPart = load.ctaMask & ((1u << cta.rank) - 1);

@@ -37,6 +37,7 @@ struct BoxInside {
   uint32_t bytes = 0;
   uint32_t rows = 1;       ///< of a matrix, that do
   uint32_t rowsBeyond = 0; ///< and that do not
+  uint32_t strips = 1;     ///< boxes that the rows of the tensor fill
   int32_t column = 0;      ///< its first, in the tensor
 };
 

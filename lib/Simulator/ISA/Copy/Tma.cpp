@@ -191,6 +191,8 @@ BoxInside insideOf(const Box &box) {
   if (box.map->rank > 1) {
     inside.rows = extentInside(box, 1);
     inside.rowsBeyond = box.map->box[1] - inside.rows;
+    inside.strips =
+        uint32_t((box.map->dims[1] + box.map->box[1] - 1) / box.map->box[1]);
   }
   return inside;
 }
