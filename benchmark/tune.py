@@ -10,7 +10,7 @@ The first writes which kernels to time on each row, as benchmark/gpu/configurati
 that the model puts first, some with both launches, and those of that file. The second writes the best of each row of
 the measurements as a table for --fp8-choose-config=tuned=FILE, by default benchmark/tuned/GPU.json;
 rows of a table that is there already and was not measured now stay. With the times that survey.py --alone measured of the same kernels,
-an entry has the kernel whose mean time is the least of those with both times (docs/Chooser.md, "Alone").
+an entry has the kernel whose mean time is the least of those with both times, and the fastest of serial launches (docs/Chooser.md, "Alone").
 """
 
 import argparse
@@ -147,7 +147,7 @@ def best_in_the_mean(times, alone):
 
 
 def fastest_alone(alone):
-    """For each shape what an entry says of serial launches."""
+    """For each shape what an entry says of serial launches: the kernel that took least alone."""
     best = {}
     for shape, of_shape in alone.items():
         config = min(of_shape, key=of_shape.get)

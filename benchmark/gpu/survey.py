@@ -122,8 +122,7 @@ class Survey:
         return True
 
     def run(self):
-        wanted = self.options.rows or self.configurations.rows
-        rows = {tuple(map(int, row.split("x"))): names for row, names in self.configurations.rows.items() if row in wanted}
+        rows = {tuple(map(int, row.split("x"))): self.configurations.rows[row] for row in self.options.rows or self.configurations.rows}
         rows = {shape: names for shape, names in rows.items() if table.find_limit(*shape) <= self.options.skip_us}
         for number in range(self.options.rounds):
             # No kernel always follows the same one.
@@ -150,7 +149,8 @@ class Survey:
 
 def main():
     parser = argparse.ArgumentParser(description="Times many kernels on many rows in little time.")
-    parser.add_argument("--rows", type=lambda text: text.split(","), help="of configurations.json only these")
+    parser.add_argument("--rows", type=lambda text: [name for name in text.split(",") if name], default=[],
+                        help="of configurations.json only these")
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--seed", type=int, default=int(time.time()))
@@ -158,7 +158,11 @@ def main():
     parser.add_argument("--alone", action="store_true", help="no kernel starts before the preceding one has ended")
     parser.add_argument("--output", default="survey.csv")
     options = parser.parse_args()
-    survey = Survey(options, table.read_configurations(os.path.join(HERE, "configurations.json")))
+    configurations = table.read_configurations(os.path.join(HERE, "configurations.json"))
+    unknown = set(options.rows) - set(configurations.rows)
+    if unknown:
+        raise inputs.InputError("configurations.json has no row '%s': name some of %s" % (min(unknown), ", ".join(configurations.rows)))
+    survey = Survey(options, configurations)
     try:
         survey.run()
     except Exception:  # what was measured until then counts

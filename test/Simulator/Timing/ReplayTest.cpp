@@ -50,20 +50,9 @@ TEST_F(ReplayTest, AWarpThatWaitsForARegisterLeavesItsPartitionToOthers) {
 
 TEST_F(ReplayTest, TheClockFallsWhileAProductLasts) {
   launch.ctas = uint64_t(h200().multiprocessors);
-  auto clockOf = [&](int products) {
+  auto clockOf = [&](uint32_t products) {
     trace = Trace();
-    addWarps(4);
-    for (uint32_t warp = 0; warp < 4; ++warp) {
-      TraceEvent product = event(TraceEvent::Kind::Mma);
-      product.rows = 64;
-      product.columns = 256;
-      for (product.count = 1; product.count <= uint32_t(products);
-           ++product.count)
-        trace.add(warp, product);
-      product.kind = TraceEvent::Kind::MmaWait;
-      product.count = uint32_t(products);
-      trace.add(warp, product);
-    }
+    addProducts(products);
     return replay(trace, additions.costs(), h200(), launch)->gigahertz;
   };
   const double sustained =
@@ -75,18 +64,7 @@ TEST_F(ReplayTest, TheClockFallsWhileAProductLasts) {
 }
 
 TEST_F(ReplayTest, ProductsFollowEachOtherAtTheTensorCoresRate) {
-  addWarps(4);
-  for (uint32_t warp = 0; warp < 4; ++warp) {
-    TraceEvent product = event(TraceEvent::Kind::Mma);
-    product.rows = 64;
-    product.columns = 256;
-    product.bytes = 32 * (64 + 256);
-    for (product.count = 1; product.count <= 10; ++product.count)
-      trace.add(warp, product);
-    TraceEvent wait = event(TraceEvent::Kind::MmaWait);
-    wait.count = 10;
-    trace.add(warp, wait);
-  }
+  addProducts(10, 32 * (64 + 256));
   // 64 x 256 x 32 multiply-adds, 4096 a cycle.
   EXPECT_NEAR(cycles(),
               10 * (128 + h200().productCycles) + h200().productLatencyCycles,
@@ -146,17 +124,7 @@ TEST_F(ReplayTest, LoadsDoNotWaitForProductsToCome) {
 }
 
 TEST_F(ReplayTest, IdleSMsLeaveTheOthersTheirClock) {
-  addWarps(4);
-  for (uint32_t warp = 0; warp < 4; ++warp) {
-    TraceEvent product = event(TraceEvent::Kind::Mma);
-    product.rows = 64;
-    product.columns = 256;
-    for (product.count = 1; product.count <= 2000; ++product.count)
-      trace.add(warp, product);
-    product.kind = TraceEvent::Kind::MmaWait;
-    product.count = 2000;
-    trace.add(warp, product);
-  }
+  addProducts(2000);
   auto clockOf = [&](uint64_t ctas) {
     launch.ctas = ctas;
     return replay(trace, additions.costs(), h200(), launch)->gigahertz;

@@ -92,6 +92,21 @@ protected:
     trace.add(0, copy);
     trace.add(1, event(TraceEvent::Kind::Wait, copy.phase));
   }
+  /// A warpgroup starts so many products of 64x256, and waits for the last.
+  void addProducts(uint32_t count, uint32_t bytes = 0) {
+    addWarps(4);
+    for (uint32_t warp = 0; warp < 4; ++warp) {
+      TraceEvent product = event(TraceEvent::Kind::Mma);
+      product.rows = 64;
+      product.columns = 256;
+      product.bytes = bytes;
+      for (product.count = 1; product.count <= count; ++product.count)
+        trace.add(warp, product);
+      TraceEvent wait = event(TraceEvent::Kind::MmaWait);
+      wait.count = count;
+      trace.add(warp, wait);
+    }
+  }
   double cycles() {
     std::optional<KernelTime> time =
         replay(trace, additions.costs(), *gpu, launch);
