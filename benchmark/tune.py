@@ -5,6 +5,7 @@ stand benchmark/gpu/pack.py and the folder that it makes.
 
 usage: tune.py candidates OUTPUT [--fp8-opt=FILE] [--rows=MxNxK,...] [--top=N]
        tune.py table CSV [--alone=CSV] [--configurations=FILE] [--chip=NAME] [--output=FILE] [--most-us=US]
+       tune.py serial CSV TABLE [--configurations=FILE] [--chip=NAME]
 
 The first writes which kernels to time on each row, as benchmark/gpu/configurations.json does: those
 that the model puts first, some with both launches, and those of that file. The second writes the best of each row of
@@ -209,6 +210,23 @@ def write_table(options):
     print("%s: %d entries, %d of them from %s" % (path, len(entries), len(best), os.path.basename(options.csv)))
 
 
+def write_serial(options):
+    """What the entries of a table say of serial launches, by times that survey.py --alone measured again."""
+    gpu, alone = read_times(options.csv, read_configurations(options.configurations)["kernels"], chooser.ALONE)
+    table = load_table(options.table)
+    if (table["chip"], table["gpu"]) != (options.chip, gpu):
+        raise inputs.InputError("%s is of an %s (%s), and %s of an %s (%s): name times of the table's GPU" % (
+            options.table, table["gpu"], table["chip"], options.csv, gpu, options.chip))
+    best, changed = fastest_alone(alone), 0
+    for one in table["entries"]:
+        found = best.get((one["m"], one["n"], one["k"]))
+        if found:
+            changed += one.get("serial") != found["serial"]
+            one.update(found)
+    print_table(table, options.table)
+    print("%s: %d entries launch another kernel serially, by %s" % (options.table, changed, os.path.basename(options.csv)))
+
+
 def main():
     parser = argparse.ArgumentParser(description="The two ends of ./dev bench --tune.")
     commands = parser.add_subparsers(required=True)
@@ -225,7 +243,12 @@ def main():
     second.add_argument("--configurations", default=CONFIGURATIONS, help="what the kernels of the measurements are")
     second.add_argument("--output")
     second.add_argument("--most-us", type=float, help="only rows of rows.csv that take no longer: of a survey, whose longer ones ran into the power limit")
-    for command in (first, second):
+    third = commands.add_parser("serial", help="the serial launches of a table's entries")
+    third.set_defaults(run=write_serial)
+    third.add_argument("csv", help="times of survey.py --alone")
+    third.add_argument("table")
+    third.add_argument("--configurations", default=CONFIGURATIONS, help="what the kernels of the measurements are")
+    for command in (first, second, third):
         command.add_argument("--chip", default="sm_90a")
     options = parser.parse_args()
     options.run(options)

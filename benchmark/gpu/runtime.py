@@ -50,7 +50,9 @@ class Kernel:
             manifest = file.read()
         if alone:
             changed = json.loads(manifest)
-            changed["launch"]["programmatic"] = False
+            # Manifests of version 1 have serial launches only, and may not say so.
+            if changed["launch"].pop("programmatic", False):
+                changed["launch"]["programmatic"] = False
             manifest = json.dumps(changed)
         return Kernel(device, image, manifest)
 

@@ -80,6 +80,12 @@ class Calls(unittest.TestCase):
         launches = [line for line in self.log.read().splitlines() if "cuLaunchKernelEx" in line]
         self.assertEqual(["programmatic=1" in line for line in launches], [True, False])
 
+    def test_a_serial_kernel_alone(self):
+        """A manifest of version 1 has no key for programmatic launches."""
+        runtime.Kernel.load(self.device, KERNEL, alone=True).prepare(arguments()).enqueue(0x1230)
+        launches = [line for line in self.log.read().splitlines() if "cuLaunchKernel" in line]
+        self.assertEqual(["programmatic=1" in line for line in launches], [False])
+
     def test_errors_have_the_message(self):
         kernel = runtime.Kernel.load(self.device, KERNEL)
         wrong = arguments()

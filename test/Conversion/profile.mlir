@@ -46,7 +46,7 @@ gpu.module @kernels {
         // STAMPS-NEXT: %{{.*}} = fp8.advance
         // STAMPS-NEXT: fp8.stamp_write %[[CURSOR]] : memref<10xi32>
         // Warps without stamps branch around the store as one. Threads that write nothing begin with 64 stamps. A row has those of 4 units.
-        // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; .reg .b64 base; setp.ge.u32 p, $0, 64; @p bra.uni DONE; mov.b64 base, fp8_profile; .reg .b32 at; mad.lo.u32 at, $1, 64, $0; mad.wide.u32 base, at, 1, base; setp.lt.u32 p, $1, 64; @p st.global.v4.b32 [base+192], {$2, $3, $4, $5}; DONE: }"
+        // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; .reg .b64 base; setp.ge.u32 p, $0, 64; @p bra.uni DONE; mov.b64 base, fp8_profile; .reg .b32 at; mad.lo.u32 at, $1, 64, $0; mad.wide.u32 base, at, 1, base; setp.lt.u32 p, $1, 64; @p st.relaxed.gpu.global.v4.b32 [base+192], {$2, $3, $4, $5}; DONE: }"
         %next = fp8.release %stage : !fp8.consumer_stage<!ring>
         scf.yield %next : !fp8.consumer<!ring>
       }

@@ -36,6 +36,10 @@ static bool isCandidate(int64_t tileM, int64_t tileN) {
   return tileM != kThreeProductRows || tileN >= kLeastColumns;
 }
 
+/// At most so many rows of tiles are numbered down the columns where a tile has
+/// 256 rows: CTAs side by side share B (benchmark/notes/order.md).
+static constexpr int64_t kFewRowsOfTiles = 6;
+
 static GemmConfig makeCandidate(int64_t tileM, int64_t tileN,
                                 ClusterShape cluster = {}) {
   GemmConfig config;
@@ -78,9 +82,6 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
       // from L2, memory need not be read ahead (benchmark/notes/large-m.md).
       if (tileM > kMmaRows && extents.m > tileM && extents.m <= kManyRows)
         config.l2Promotion = 128;
-      // CTAs side by side share B where rows of tiles are few, and rows of A
-      // otherwise (benchmark/notes/order.md).
-      constexpr int64_t kFewRowsOfTiles = 6;
       if (tileM == kMostTileRows && tileN == 128 && extents.m > tileM &&
           extents.m <= kFewRowsOfTiles * tileM)
         config.band = 1;
@@ -107,12 +108,20 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
     }
   }
   // Clusters gain where the power limit holds, for less is read from L2. They
-  // lose in small products, and where tiles are short.
-  constexpr double kManyProducts = 6e10;
-  constexpr int64_t kSomeBlocks = 8;
-  if (double(extents.m) * extents.n * extents.k >= kManyProducts &&
-      extents.k >= kSomeBlocks * gemm::kScaleBlock)
-    add(makeCandidate(kMostTileRows, 128, {1, 2}));
+  // lose in small products. Where K is short they gain sooner: L2 is the limit
+  // there (benchmark/notes/order.md).
+  constexpr double kManyProducts = 6e10, kManyOfShort = 1.5e10;
+  constexpr int64_t kSomeBlocks = 8, kFewBlocks = 4;
+  const double products = double(extents.m) * extents.n * extents.k;
+  const int64_t blocks = extents.k / gemm::kScaleBlock;
+  const bool isShort = blocks < kSomeBlocks;
+  if (blocks >= kFewBlocks &&
+      products >= (isShort ? kManyOfShort : kManyProducts)) {
+    GemmConfig config = makeCandidate(kMostTileRows, 128, {1, 2});
+    if (isShort && extents.m <= kFewRowsOfTiles * kMostTileRows)
+      config.band = 1;
+    add(config);
+  }
   // Seven gained nothing anywhere (benchmark/notes/small-m.md).
   constexpr int64_t kDivisors[] = {2, 3, 4, 5, 6, 8};
   Candidates candidates(add, chip, extents, kDivisors);
