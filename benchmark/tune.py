@@ -12,6 +12,7 @@ that the model puts first, some with both launches, and those of that file. The 
 the measurements as a table for --fp8-choose-config=tuned=FILE, by default benchmark/tuned/GPU.json;
 rows of a table that is there already and was not measured now stay. With the times that survey.py --alone measured of the same kernels,
 an entry has the kernel whose mean time is the least of those with both times, and the fastest of serial launches (docs/Chooser.md, "Alone").
+The third replaces what the entries of TABLE say of serial launches, where CSV, also of survey.py --alone, has times of that row.
 """
 
 import argparse
@@ -217,14 +218,16 @@ def write_serial(options):
     if (table["chip"], table["gpu"]) != (options.chip, gpu):
         raise inputs.InputError("%s is of an %s (%s), and %s of an %s (%s): name times of the table's GPU" % (
             options.table, table["gpu"], table["chip"], options.csv, gpu, options.chip))
-    best, changed = fastest_alone(alone), 0
-    for one in table["entries"]:
-        found = best.get((one["m"], one["n"], one["k"]))
-        if found:
-            changed += one.get("serial") != found["serial"]
-            one.update(found)
+    best = fastest_alone(alone)
+    timed = [(one, best[shape]) for one in table["entries"] if (shape := (one["m"], one["n"], one["k"])) in best]
+    if not timed:
+        raise inputs.InputError("%s has no row with an entry in %s: name times of such rows" % (options.csv, options.table))
+    changed = sum(one.get("serial") != found["serial"] for one, found in timed)
+    for one, found in timed:
+        one.update(found)
     print_table(table, options.table)
-    print("%s: %d entries launch another kernel serially, by %s" % (options.table, changed, os.path.basename(options.csv)))
+    print("%s: of %d entries timed in %s, %d now launch another kernel serially" % (
+        options.table, len(timed), os.path.basename(options.csv), changed))
 
 
 def main():

@@ -50,8 +50,8 @@ class Kernel:
             manifest = file.read()
         if alone:
             changed = json.loads(manifest)
-            # Manifests of version 1 have serial launches only, and may not say so.
-            if changed["launch"].pop("programmatic", False):
+            # A manifest of version 1 may not have the key: its launches are serial.
+            if changed["launch"].get("programmatic"):
                 changed["launch"]["programmatic"] = False
             manifest = json.dumps(changed)
         return Kernel(device, image, manifest)

@@ -2,6 +2,8 @@
 // RUN: fp8-opt %s -split-input-file -verify-diagnostics --fp8-profile | FileCheck %s
 // RUN: fp8-opt %s -split-input-file -verify-diagnostics --fp8-profile="ctas=2 stamps=64" --convert-fp8-rings-to-barriers | FileCheck %s --check-prefix=STAMPS
 // RUN: fp8-opt %s -split-input-file -verify-diagnostics --fp8-profile="ctas=2 stamps=64" --convert-fp8-rings-to-barriers --convert-fp8-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=INSTRUCTIONS
+// Of a kernel that starts early, too, no store waits for the launch in front.
+// RUN: sed 's/attributes {fp8.linear}/attributes {fp8.linear, fp8.programmatic}/' %s | fp8-opt - -split-input-file -verify-diagnostics --fp8-profile="ctas=2 stamps=64" --convert-fp8-rings-to-barriers --convert-fp8-to-nvvm --canonicalize --cse | FileCheck %s --check-prefixes=EARLY,INSTRUCTIONS
 
 !ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
 
@@ -11,6 +13,7 @@
 // Two CTAs of two roles: 4 * 64 stamps of 16 bytes, and 4 heads of 48 bytes.
 // INSTRUCTIONS: llvm.mlir.global external @fp8_profile() {addr_space = 1 : i32, alignment = 64 : i64} : !llvm.array<536 x i64>
 gpu.module @kernels {
+  // EARLY: griddepcontrol wait
   gpu.func @kernel(%map: !fp8.tensor_map<!fp8.tile<1x128xf32>>, %n: index) kernel attributes {fp8.linear} {
     // STAMPS: %[[CURSOR:.*]] = memref.alloca() : memref<10xi32>
     // STAMPS-NEXT: %[[TIME:.*]] = fp8.stamp_time

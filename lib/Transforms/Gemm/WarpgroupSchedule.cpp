@@ -36,8 +36,9 @@ static bool isCandidate(int64_t tileM, int64_t tileN) {
   return tileM != kThreeProductRows || tileN >= kLeastColumns;
 }
 
-/// At most so many rows of tiles are numbered down the columns where a tile has
-/// 256 rows: CTAs side by side share B (benchmark/notes/order.md).
+/// Up to so many rows of tiles of 256 rows are numbered down the columns, so
+/// that CTAs side by side share B. More are numbered along the rows, and share
+/// A (benchmark/notes/order.md).
 static constexpr int64_t kFewRowsOfTiles = 6;
 
 static GemmConfig makeCandidate(int64_t tileM, int64_t tileN,
@@ -108,8 +109,8 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
     }
   }
   // Clusters gain where the power limit holds, for less is read from L2. They
-  // lose in small products. Where K is short they gain sooner: L2 is the limit
-  // there (benchmark/notes/order.md).
+  // lose in small products. Where K is short, which L2 should limit, smaller
+  // ones gain (benchmark/notes/order.md).
   constexpr double kManyProducts = 6e10, kManyOfShort = 1.5e10;
   constexpr int64_t kSomeBlocks = 8, kFewBlocks = 4;
   const double products = double(extents.m) * extents.n * extents.k;
