@@ -2,8 +2,6 @@
 // RUN: fp8-opt %s -split-input-file -verify-diagnostics --fp8-profile | FileCheck %s
 // RUN: fp8-opt %s -split-input-file -verify-diagnostics --fp8-profile="ctas=2 stamps=64" --convert-fp8-rings-to-barriers | FileCheck %s --check-prefix=STAMPS
 // RUN: fp8-opt %s -split-input-file -verify-diagnostics --fp8-profile="ctas=2 stamps=64" --convert-fp8-rings-to-barriers --convert-fp8-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=INSTRUCTIONS
-// Of a kernel that starts early, too, no store waits for the launch in front.
-// RUN: sed 's/attributes {fp8.linear}/attributes {fp8.linear, fp8.programmatic}/' %s | fp8-opt - -split-input-file -verify-diagnostics --fp8-profile="ctas=2 stamps=64" --convert-fp8-rings-to-barriers --convert-fp8-to-nvvm --canonicalize --cse | FileCheck %s --check-prefixes=EARLY,INSTRUCTIONS
 
 !ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
 
@@ -13,7 +11,6 @@
 // Two CTAs of two roles: 4 * 64 stamps of 16 bytes, and 4 heads of 48 bytes.
 // INSTRUCTIONS: llvm.mlir.global external @fp8_profile() {addr_space = 1 : i32, alignment = 64 : i64} : !llvm.array<536 x i64>
 gpu.module @kernels {
-  // EARLY: griddepcontrol wait
   gpu.func @kernel(%map: !fp8.tensor_map<!fp8.tile<1x128xf32>>, %n: index) kernel attributes {fp8.linear} {
     // STAMPS: %[[CURSOR:.*]] = memref.alloca() : memref<10xi32>
     // STAMPS-NEXT: %[[TIME:.*]] = fp8.stamp_time
@@ -49,7 +46,7 @@ gpu.module @kernels {
         // STAMPS-NEXT: %{{.*}} = fp8.advance
         // STAMPS-NEXT: fp8.stamp_write %[[CURSOR]] : memref<10xi32>
         // Warps without stamps branch around the store as one. Threads that write nothing begin with 64 stamps. A row has those of 4 units.
-        // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; .reg .b64 base; setp.ge.u32 p, $0, 64; @p bra.uni DONE; mov.b64 base, fp8_profile; .reg .b32 at; mad.lo.u32 at, $1, 64, $0; mad.wide.u32 base, at, 1, base; setp.lt.u32 p, $1, 64; @p st.relaxed.gpu.global.v4.b32 [base+192], {$2, $3, $4, $5}; DONE: }"
+        // INSTRUCTIONS: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; .reg .b64 base; setp.ge.u32 p, $0, 64; @p bra.uni DONE; mov.b64 base, fp8_profile; .reg .b32 at; mad.lo.u32 at, $1, 64, $0; mad.wide.u32 base, at, 1, base; setp.lt.u32 p, $1, 64; @p st.global.v4.b32 [base+192], {$2, $3, $4, $5}; DONE: }"
         %next = fp8.release %stage : !fp8.consumer_stage<!ring>
         scf.yield %next : !fp8.consumer<!ring>
       }

@@ -7,10 +7,6 @@
 // A variable of the kernel's module holds them. A unit is a role of a sampled
 // CTA, number cta * roles + role. The variable has, of each unit, a head of 48
 // bytes. Then it has `stamps` times all units a stamp of 16 bytes.
-//
-// All launches write the same variable. Those that overlap may each have
-// written a part of it: a timeline is of one launch, with nothing under way
-// beside it.
 #ifndef FP8_LAUNCH_PROFILE_H
 #define FP8_LAUNCH_PROFILE_H
 

@@ -19,11 +19,9 @@
 // would set up a meeting of the warp. Nothing is read that is not written: a
 // role that waits for a special register waits before its first work.
 //
-// A kernel that starts early may write while the launch in front still writes
-// the same stamps. No writer waits for it: a role would then begin later than
-// it does without stamps. So the stores are relaxed ones (PTX ISA, memory
-// consistency model): of two launches that overlap, each word is of one of
-// them. Who reads a timeline lets its launch run alone (fp8/Launch/Profile.h).
+// The launch in front may still write the same stamps. In kernels that start
+// early a writer waits for it each time, which takes no time from the second
+// one on; what writes nothing waits where it does without stamps.
 //
 // fp8/Launch/Profile.h describes the variable to those who read it.
 
@@ -81,6 +79,7 @@ mlir::fp8::getStampLayout(FunctionOpInterface kernel) {
   for (int64_t role = 1; role < layout.roles; ++role)
     if (warpsOf(role) > warpsOf(layout.teller))
       layout.teller = role;
+  layout.startsEarly = kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName);
   return layout;
 }
 
@@ -170,7 +169,8 @@ void StampInstructions::runInWriters(const Twine &text, StringRef constraints,
                                      ValueRange operands) {
   std::string all =
       (Twine("{ .reg .pred p; .reg .b64 base; setp.ge.u32 p, $0, ") +
-       Twine(layout.getRowBytes()) + "; @p bra.uni DONE; mov.b64 base, " +
+       Twine(layout.getRowBytes()) + "; @p bra.uni DONE; " +
+       (layout.startsEarly ? "griddepcontrol.wait; " : "") + "mov.b64 base, " +
        kStampsName + "; " + text + " DONE: }")
           .str();
   LLVM::InlineAsmOp::create(
@@ -234,9 +234,8 @@ void StampInstructions::begin(Value cursor, Value place, Value time,
   runInWriters(".reg .b32 low, high, m; mov.b64 {low, high}, $1; "
                "mov.u32 m, %smid; mad.wide.u32 base, $0, " +
                    Twine(kHeadsPerStamp) +
-                   ", base; @$4 st.relaxed.gpu.global.v4.b32 [base], {low, "
-                   "high, $2, m}; "
-                   "@$4 st.relaxed.gpu.global.b32 [base+16], $3;",
+                   ", base; @$4 st.global.v4.b32 [base], {low, high, $2, m}; "
+                   "@$4 st.global.b32 [base+16], $3;",
                "r,l,r,r,b",
                ValueRange{unit, time, since, sharedMemory(), leader});
 }
@@ -291,7 +290,7 @@ void StampInstructions::write(Value cursor) {
       ".reg .b32 at; mad.lo.u32 at, $1, " + Twine(layout.getRowBytes()) +
           ", $0; mad.wide.u32 base, at, 1, base; "
           "setp.lt.u32 p, $1, " +
-          Twine(layout.stamps) + "; @p st.relaxed.gpu.global.v4.b32 [base+" +
+          Twine(layout.stamps) + "; @p st.global.v4.b32 [base+" +
           Twine(layout.getHeadsBytes()) + "], {$2, $3, $4, $5};",
       "r,r,r,r,r,r",
       ValueRange{loadWord(cursor, kUnit),
@@ -344,16 +343,15 @@ void StampInstructions::handOver(Value cursor, Value barrier, Value when) {
 void StampInstructions::end(Value cursor, Value leader) {
   flushWait(cursor);
   write(cursor);
-  runInWriters(
-      ".reg .b64 t; .reg .b32 low, high, c; mov.u64 t, %globaltimer; "
-      "mov.u32 c, %clock; mov.b64 {low, high}, t; "
-      "mad.wide.u32 base, $0, " +
-          Twine(kHeadsPerStamp) +
-          ", base; @$3 st.relaxed.gpu.global.v4.b32 [base+32], {low, high, c, "
-          "$1}; @$3 st.relaxed.gpu.global.b32 [base+20], $2;",
-      "r,r,r,b",
-      ValueRange{loadWord(cursor, kUnit), loadWord(cursor, kCount),
-                 loadWord(cursor, kBegin), leader});
+  runInWriters(".reg .b64 t; .reg .b32 low, high, c; mov.u64 t, %globaltimer; "
+               "mov.u32 c, %clock; mov.b64 {low, high}, t; "
+               "mad.wide.u32 base, $0, " +
+                   Twine(kHeadsPerStamp) +
+                   ", base; @$3 st.global.v4.b32 [base+32], {low, high, c, "
+                   "$1}; @$3 st.global.b32 [base+20], $2;",
+               "r,r,r,b",
+               ValueRange{loadWord(cursor, kUnit), loadWord(cursor, kCount),
+                          loadWord(cursor, kBegin), leader});
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,6 +18,8 @@ struct StampLayout {
 
   int64_t ctas, roles, stamps;
   int64_t teller = 0; ///< the role that writes what is of the CTA
+  /// Whether the kernel may start while one in front still writes them.
+  bool startsEarly = false;
 
   int64_t getUnits() const { return ctas * roles; }
   /// Of the first stamps of all units.
